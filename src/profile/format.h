@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The recording's bytes; docs/file-format.md says the same in prose. A file is a magic line and a
+ * row of chunks, each with its own size, only ever appended to: one that was cut off at any byte is
+ * readable up to there. Little-endian throughout.
+ */
+#ifndef XF_PROFILE_FORMAT_H
+#define XF_PROFILE_FORMAT_H
+
+#include <stdint.h>
+
+#define XF_FILE_MAGIC "XENFLAME" /* eight bytes, then u32 XF_FILE_VERSION, u32 0 */
+#define XF_FILE_VERSION 1u
+
+/* Before every chunk. Readers skip types that they do not know. */
+struct xf_chunk_head {
+	uint32_t type;	/* enum xf_chunk_type */
+	uint32_t flags; /* enum xf_chunk_flags */
+	uint64_t size;	/* of what follows, in bytes */
+};
+
+enum xf_chunk_flags {
+	XF_CHUNK_ZSTD = 1 << 0, /* the content is one zstd frame */
+};
+
+enum xf_chunk_type {
+	/* "key=value\n" lines, UTF-8: host, xen.version, xen.build-id, xen.commandline, pcpus,
+	   frequency, tsc.hz, start.tsc, start.time (ns since 1970), text.start, text.end,
+	   xenflame.version, recorded.by ... Later chunks of this type add or replace keys. */
+	XF_CHUNK_INFO = 1,
+	/* symbols of the hypervisor: { u64 address, u32 size, u8 type, NUL-terminated name }* */
+	XF_CHUNK_SYMBOLS = 2,
+	/* { u64 address } and the machine code from there on; "Xen" */
+	XF_CHUNK_CODE = 3,
+	/* { u16 domid, u8 enum xf_domain_type, u8 0, u32 0, u64 tsc from which on it holds,
+	   NUL-terminated name, NUL-terminated UUID } */
+	XF_CHUNK_DOMAIN = 4,
+	/* records, see xf_record_head */
+	XF_CHUNK_SAMPLES = 5,
+	/* per pCPU: struct xf_pcpu_statistics; the last chunk of this type counts */
+	XF_CHUNK_STATISTICS = 6,
+	/* no content: the recording was closed in good order */
+	XF_CHUNK_END = 7,
+	/* { u64 address, u64 size, NUL-terminated name } of a live patch whose symbols and code, if
+	   any, are in chunks 2 and 3 by address */
+	XF_CHUNK_LIVEPATCH = 8,
+};
+
+enum xf_domain_type {
+	XF_DOMAIN_UNKNOWN = 0,
+	XF_DOMAIN_PV = 1,
+	XF_DOMAIN_PVH = 2,
+	XF_DOMAIN_HVM = 3,
+};
+
+/* In XF_CHUNK_SAMPLES. Records follow each other without padding. */
+struct xf_record_head {
+	uint16_t type; /* enum xf_record_type */
+	uint16_t size; /* of what follows */
+};
+
+enum xf_record_type {
+	XF_RECORD_SAMPLE = 1, /* struct xf_sample with its words */
+	XF_RECORD_IDLE = 2,   /* struct xf_idle_record */
+};
+
+/* Ticks that found a pCPU idle since the last such record of that pCPU. */
+struct xf_idle_record {
+	uint64_t tsc; /* when it was written */
+	uint32_t pcpu;
+	uint32_t count;
+};
+
+/* The books of one pCPU. produced = taken + lost_slot + lost_nmi; taken = delivered + lost_trace. */
+struct xf_pcpu_statistics {
+	uint32_t pcpu;
+	uint32_t flags;	     /* 1: the agent closed its books (otherwise as last heard) */
+	uint64_t produced;   /* samples asked for: NMIs sent */
+	uint64_t taken;	     /* samples captured */
+	uint64_t lost_slot;  /* lost: all slots of that pCPU were waiting to be written */
+	uint64_t lost_nmi;   /* lost: the NMI did not arrive before the next one was due */
+	uint64_t lost_trace; /* lost: Xen's trace buffer was full, or a part was missing */
+	uint64_t delivered;  /* samples in this file */
+	uint64_t idle;	     /* ticks that found the pCPU idle */
+};
+
+#define XF_STATISTICS_CLOSED 1u
+
+#endif

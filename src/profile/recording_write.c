@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/recording.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "recordings are little-endian; records are copied as they lie in memory"
+#endif
+
+/* A samples chunk is handed to the sink when it has grown to this. */
+#define SAMPLES_CHUNK_BYTES (128u << 10)
+#define COMPRESSION_LEVEL   3
+
+struct buffer {
+	uint8_t *bytes;
+	size_t used;
+	size_t allocated;
+};
+
+struct xf_recording_writer {
+	struct xf_recording_sink sink;
+	struct buffer info;
+	struct buffer samples;
+	uint64_t written;
+	int failed; /* the sink's first error */
+};
+
+static int buffer_add(struct buffer *buffer, const void *bytes, size_t size)
+{
+	if (size > buffer->allocated - buffer->used) {
+		size_t wanted = buffer->allocated ? buffer->allocated : 4096;
+		uint8_t *grown;
+
+		while (wanted - buffer->used < size)
+			wanted *= 2;
+		grown = realloc(buffer->bytes, wanted);
+		if (!grown)
+			return -ENOMEM;
+		buffer->bytes = grown;
+		buffer->allocated = wanted;
+	}
+	if (size)
+		memcpy(buffer->bytes + buffer->used, bytes, size);
+	buffer->used += size;
+	return 0;
+}
+
+static int put(struct xf_recording_writer *writer, const void *bytes, size_t size)
+{
+	if (writer->failed)
+		return writer->failed;
+	if (!size)
+		return 0;
+	writer->failed = writer->sink.write(writer->sink.context, bytes, size);
+	if (!writer->failed)
+		writer->written += size;
+	return writer->failed;
+}
+
+static int put_chunk(struct xf_recording_writer *writer, enum xf_chunk_type type, uint32_t flags,
+                     const void *bytes, size_t size)
+{
+	struct xf_chunk_head head = {
+	        .type = htole32(type), .flags = htole32(flags), .size = htole64(size)};
+	int code = put(writer, &head, sizeof(head));
+
+	return code ? code : put(writer, bytes, size);
+}
+
+/* Chunks keep the order of the calls: what is buffered goes before any other chunk. */
+static int put_chunk_in_order(struct xf_recording_writer *writer, enum xf_chunk_type type,
+                              const void *bytes, size_t size)
+{
+	int code = xf_recording_flush(writer);
+
+	return code ? code : put_chunk(writer, type, 0, bytes, size);
+}
+
+static int put_compressed(struct xf_recording_writer *writer, enum xf_chunk_type type,
+                          const struct buffer *content)
+{
+	size_t bound = ZSTD_compressBound(content->used);
+	void *packed;
+	size_t size;
+	int code = xf_recording_flush(writer);
+
+	if (code)
+		return code;
+	packed = malloc(bound);
+	if (!packed)
+		return -ENOMEM;
+	size = ZSTD_compress(packed, bound, content->bytes, content->used, COMPRESSION_LEVEL);
+	if (ZSTD_isError(size))
+		code = -ENOMEM;
+	else
+		code = put_chunk(writer, type, XF_CHUNK_ZSTD, packed, size);
+	free(packed);
+	return code;
+}
+
+int xf_recording_writer_new(struct xf_recording_sink sink, struct xf_recording_writer **writer,
+                            struct xf_error *error)
+{
+	uint8_t start[16] = XF_FILE_MAGIC;
+	uint32_t version = htole32(XF_FILE_VERSION);
+	struct xf_recording_writer *made = calloc(1, sizeof(*made));
+	int code;
+
+	if (!made)
+		return xf_fail(error, -ENOMEM, "no memory for a recording's writer");
+	made->sink = sink;
+	memcpy(start + 8, &version, sizeof(version));
+	code = put(made, start, sizeof(start));
+	if (code) {
+		xf_recording_writer_free(made);
+		return xf_fail(error, code, "cannot write the recording's first bytes: %s",
+		               strerror(-code));
+	}
+	*writer = made;
+	return 0;
+}
+
+void xf_recording_writer_free(struct xf_recording_writer *writer)
+{
+	if (!writer)
+		return;
+	free(writer->info.bytes);
+	free(writer->samples.bytes);
+	free(writer);
+}
+
+int xf_recording_write_info(struct xf_recording_writer *writer, const char *key, const char *format,
+                            ...)
+{
+	va_list arguments;
+	char *line = NULL;
+	char *value = NULL;
+	int size;
+	int code;
+
+	if (writer->failed)
+		return writer->failed;
+	if (!key[0] || strpbrk(key, "=\n"))
+		return -EINVAL;
+	va_start(arguments, format);
+	size = vasprintf(&value, format, arguments);
+	va_end(arguments);
+	if (size < 0)
+		return -ENOMEM;
+	for (char *c = value; *c; c++) {
+		if (*c == '\n')
+			*c = ' ';
+	}
+	size = asprintf(&line, "%s=%s\n", key, value);
+	free(value);
+	if (size < 0)
+		return -ENOMEM;
+	code = buffer_add(&writer->info, line, (size_t)size);
+	free(line);
+	return code;
+}
+
+int xf_recording_write_symbols(struct xf_recording_writer *writer, const struct xf_symbols *symbols)
+{
+	struct buffer content = {0};
+	int code = 0;
+
+	for (size_t i = 0; !code && i < xf_symbols_count(symbols); i++) {
+		const struct xf_symbol *symbol = xf_symbols_at(symbols, i);
+		uint64_t address = htole64(symbol->address);
+		uint32_t size = symbol->size > UINT32_MAX ? UINT32_MAX : (uint32_t)symbol->size;
+
+		size = htole32(size);
+		code = buffer_add(&content, &address, sizeof(address));
+		if (!code)
+			code = buffer_add(&content, &size, sizeof(size));
+		if (!code)
+			code = buffer_add(&content, &symbol->type, 1);
+		if (!code)
+			code = buffer_add(&content, symbol->name, strlen(symbol->name) + 1);
+	}
+	if (!code)
+		code = put_compressed(writer, XF_CHUNK_SYMBOLS, &content);
+	free(content.bytes);
+	return code;
+}
+
+int xf_recording_write_code(struct xf_recording_writer *writer, uint64_t address, const void *bytes,
+                            size_t size)
+{
+	struct buffer content = {0};
+	int code;
+
+	address = htole64(address);
+	code = buffer_add(&content, &address, sizeof(address));
+	if (!code)
+		code = buffer_add(&content, bytes, size);
+	if (!code)
+		code = put_compressed(writer, XF_CHUNK_CODE, &content);
+	free(content.bytes);
+	return code;
+}
+
+int xf_recording_write_livepatch(struct xf_recording_writer *writer,
+                                 const struct xf_recording_livepatch *livepatch)
+{
+	uint64_t range[2] = {htole64(livepatch->address), htole64(livepatch->size)};
+	struct buffer content = {0};
+	int code = buffer_add(&content, range, sizeof(range));
+
+	if (!code)
+		code = buffer_add(&content, livepatch->name, strlen(livepatch->name) + 1);
+	if (!code)
+		code = put_chunk_in_order(writer, XF_CHUNK_LIVEPATCH, content.bytes, content.used);
+	free(content.bytes);
+	return code;
+}
+
+int xf_recording_write_domain(struct xf_recording_writer *writer,
+                              const struct xf_recording_domain *domain)
+{
+	uint8_t head[16] = {0};
+	uint16_t domid = htole16(domain->domid);
+	uint64_t tsc = htole64(domain->tsc);
+	struct buffer content = {0};
+	int code;
+
+	memcpy(head, &domid, sizeof(domid));
+	head[2] = (uint8_t)domain->type;
+	memcpy(head + 8, &tsc, sizeof(tsc));
+	code = buffer_add(&content, head, sizeof(head));
+	if (!code)
+		code = buffer_add(&content, domain->name, strlen(domain->name) + 1);
+	if (!code)
+		code = buffer_add(&content, domain->uuid, strlen(domain->uuid) + 1);
+	if (!code)
+		code = put_chunk_in_order(writer, XF_CHUNK_DOMAIN, content.bytes, content.used);
+	free(content.bytes);
+	return code;
+}
+
+static int flush_samples(struct xf_recording_writer *writer)
+{
+	int code;
+
+	if (!writer->samples.used)
+		return writer->failed;
+	code = put_chunk(writer, XF_CHUNK_SAMPLES, 0, writer->samples.bytes, writer->samples.used);
+	if (!code)
+		writer->samples.used = 0;
+	return code;
+}
+
+static int add_record(struct xf_recording_writer *writer, enum xf_record_type type,
+                      const void *bytes, size_t size)
+{
+	struct xf_record_head head = {.type = htole16(type), .size = htole16((uint16_t)size)};
+	size_t before = writer->samples.used;
+	int code = writer->failed;
+
+	if (!code)
+		code = buffer_add(&writer->samples, &head, sizeof(head));
+	if (!code)
+		code = buffer_add(&writer->samples, bytes, size);
+	if (code) {
+		writer->samples.used = before; /* no half record */
+		return code;
+	}
+	if (writer->samples.used < SAMPLES_CHUNK_BYTES)
+		return 0;
+	return xf_recording_flush(writer);
+}
+
+int xf_recording_write_sample(struct xf_recording_writer *writer, const struct xf_sample *sample)
+{
+	if (sample->bytes < XF_SAMPLE_HEAD_BYTES ||
+	    sample->bytes > XF_SAMPLE_HEAD_BYTES + 8 * XF_MAX_WORDS ||
+	    (sample->bytes - XF_SAMPLE_HEAD_BYTES) % 8)
+		return -EINVAL;
+	return add_record(writer, XF_RECORD_SAMPLE, sample, sample->bytes);
+}
+
+int xf_recording_write_idle(struct xf_recording_writer *writer, const struct xf_idle_record *idle)
+{
+	return add_record(writer, XF_RECORD_IDLE, idle, sizeof(*idle));
+}
+
+int xf_recording_write_statistics(struct xf_recording_writer *writer,
+                                  const struct xf_pcpu_statistics *statistics, size_t nr)
+{
+	return put_chunk_in_order(writer, XF_CHUNK_STATISTICS, statistics,
+	                          nr * sizeof(*statistics));
+}
+
+int xf_recording_write_end(struct xf_recording_writer *writer)
+{
+	return put_chunk_in_order(writer, XF_CHUNK_END, NULL, 0);
+}
+
+int xf_recording_flush(struct xf_recording_writer *writer)
+{
+	int code = writer->failed;
+
+	if (!code && writer->info.used) {
+		code = put_chunk(writer, XF_CHUNK_INFO, 0, writer->info.bytes, writer->info.used);
+		if (!code)
+			writer->info.used = 0;
+	}
+	return code ? code : flush_samples(writer);
+}
+
+uint64_t xf_recording_written(const struct xf_recording_writer *writer)
+{
+	return writer->written;
+}
