@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/cursor.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "recordings are little-endian; records are copied as they lie in memory"
+#endif
+
+/* What one recording may unpack to, all chunks together: far above any hypervisor's symbols and
+   code, far below what would hurt the reader's machine. */
+#define UNPACKED_MAX (256u << 20)
+#define UNPACK_STEP  (1u << 20)
+/* Keys of information; the rest is left out, so that replacing keys cannot become quadratic. */
+#define INFO_MAX     1024u
+#define NANOSECONDS  1000000000ull
+
+struct pair {
+	char *key;
+	char *value; /* points into @key's allocation */
+};
+
+struct samples {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+struct xf_recording {
+	struct xf_recording_state state;
+	struct pair *info;
+	size_t nr_info;
+	struct xf_symbols *symbols;
+	struct xf_code *code;
+	size_t nr_code;
+	struct xf_recording_livepatch *livepatches;
+	size_t nr_livepatches;
+	struct xf_recording_domain *domains;
+	size_t nr_domains;
+	struct xf_pcpu_statistics *statistics;
+	size_t nr_statistics;
+	struct samples *samples;
+	size_t nr_samples;
+	uint8_t **unpacked; /* what code points into */
+	size_t nr_unpacked;
+	size_t unpacked_bytes;
+	uint64_t start_tsc;
+	uint64_t tsc_hz;
+};
+
+struct chunk {
+	uint32_t type;
+	uint32_t flags;
+	struct xf_cursor content;
+	bool whole;
+};
+
+/* Makes room for one more element in the array at @array, which grows in powers of two.
+   Return: the new element, zeroed; NULL without memory. */
+static void *grow(void **array, size_t nr, size_t size)
+{
+	if (!(nr & (nr - 1))) {
+		void *grown = reallocarray(*array, nr ? nr * 2 : 1, size);
+
+		if (!grown)
+			return NULL;
+		*array = grown;
+	}
+	memset((char *)*array + nr * size, 0, size);
+	return (char *)*array + nr * size;
+}
+
+#define GROW(array, nr) grow((void **)&(array), (nr), sizeof(*(array)))
+
+/* ---- Chunks ---------------------------------------------------------------------------------- */
+
+/* Splits "key=value"; a later pair replaces an earlier one of the same key. */
+static int read_pair(struct xf_recording *recording, const char *line, size_t size)
+{
+	char *copy = strndup(line, size);
+	char *equals = copy ? strchr(copy, '=') : NULL;
+	struct pair *pair;
+
+	if (!copy)
+		return -ENOMEM;
+	if (!equals || recording->nr_info >= INFO_MAX) {
+		free(copy);
+		recording->state.damaged++;
+		return 0;
+	}
+	*equals = 0;
+	for (size_t i = 0; i < recording->nr_info; i++) {
+		pair = &recording->info[i];
+		if (strcmp(pair->key, copy) == 0) {
+			free(pair->key);
+			*pair = (struct pair){.key = copy, .value = equals + 1};
+			return 0;
+		}
+	}
+	pair = GROW(recording->info, recording->nr_info);
+	if (!pair) {
+		free(copy);
+		return -ENOMEM;
+	}
+	*pair = (struct pair){.key = copy, .value = equals + 1};
+	recording->nr_info++;
+	return 0;
+}
+
+static int read_info(struct xf_recording *recording, struct chunk *chunk)
+{
+	int code = 0;
+
+	while (!code && xf_cursor_left(&chunk->content)) {
+		size_t left = xf_cursor_left(&chunk->content);
+		const char *line = (const char *)chunk->content.bytes + chunk->content.position;
+		const char *end = memchr(line, '\n', left);
+
+		if (!end) {
+			/* Half a line at the end of a file that was cut off is not damage. */
+			recording->state.damaged += chunk->whole;
+			break;
+		}
+		xf_cursor_take(&chunk->content, (size_t)(end - line) + 1);
+		code = read_pair(recording, line, (size_t)(end - line));
+	}
+	return code;
+}
+
+static int read_symbols(struct xf_recording *recording, struct chunk *chunk)
+{
+	struct xf_cursor *cursor = &chunk->content;
+
+	while (xf_cursor_left(cursor)) {
+		uint64_t address = xf_cursor_u64(cursor);
+		uint32_t size = xf_cursor_u32(cursor);
+		char type = (char)xf_cursor_u8(cursor);
+		const char *name = xf_cursor_string(cursor);
+
+		if (cursor->failed) {
+			recording->state.damaged += chunk->whole;
+			break;
+		}
+		if (xf_symbols_add(recording->symbols, address, size, type, name))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_code(struct xf_recording *recording, struct chunk *chunk)
+{
+	uint64_t address = xf_cursor_u64(&chunk->content);
+	size_t size = xf_cursor_left(&chunk->content);
+	struct xf_code *code;
+
+	if (!size || address + size < address) {
+		recording->state.damaged += chunk->whole;
+		return 0;
+	}
+	code = GROW(recording->code, recording->nr_code);
+	if (!code)
+		return -ENOMEM;
+	*code = (struct xf_code){
+	        .address = address, .bytes = xf_cursor_take(&chunk->content, size), .size = size};
+	recording->nr_code++;
+	return 0;
+}
+
+static int read_livepatch(struct xf_recording *recording, struct chunk *chunk)
+{
+	struct xf_recording_livepatch read = {.address = xf_cursor_u64(&chunk->content),
+	                                      .size = xf_cursor_u64(&chunk->content),
+	                                      .name = xf_cursor_string(&chunk->content)};
+	struct xf_recording_livepatch *livepatch;
+
+	if (chunk->content.failed || read.address + read.size < read.address) {
+		recording->state.damaged += chunk->whole;
+		return 0;
+	}
+	livepatch = GROW(recording->livepatches, recording->nr_livepatches);
+	if (!livepatch)
+		return -ENOMEM;
+	*livepatch = read;
+	recording->nr_livepatches++;
+	return 0;
+}
+
+static int read_domain(struct xf_recording *recording, struct chunk *chunk)
+{
+	struct xf_cursor *cursor = &chunk->content;
+	struct xf_recording_domain read = {0};
+	struct xf_recording_domain *domain;
+
+	read.domid = xf_cursor_u16(cursor);
+	read.type = xf_cursor_u8(cursor);
+	xf_cursor_take(cursor, 5);
+	read.tsc = xf_cursor_u64(cursor);
+	read.name = xf_cursor_string(cursor);
+	read.uuid = xf_cursor_string(cursor);
+	if (cursor->failed) {
+		recording->state.damaged += chunk->whole;
+		return 0;
+	}
+	domain = GROW(recording->domains, recording->nr_domains);
+	if (!domain)
+		return -ENOMEM;
+	*domain = read;
+	recording->nr_domains++;
+	return 0;
+}
+
+static int read_samples(struct xf_recording *recording, struct chunk *chunk)
+{
+	size_t size = xf_cursor_left(&chunk->content);
+	struct samples *samples;
+
+	if (!size)
+		return 0;
+	samples = GROW(recording->samples, recording->nr_samples);
+	if (!samples)
+		return -ENOMEM;
+	*samples = (struct samples){.bytes = xf_cursor_take(&chunk->content, size), .size = size};
+	recording->nr_samples++;
+	return 0;
+}
+
+static int read_statistics(struct xf_recording *recording, struct chunk *chunk)
+{
+	size_t size = xf_cursor_left(&chunk->content);
+	size_t nr = size / sizeof(struct xf_pcpu_statistics);
+	struct xf_pcpu_statistics *statistics;
+
+	if (!chunk->whole)
+		return 0; /* the earlier ones still hold */
+	if (!nr || size % sizeof(*statistics)) {
+		recording->state.damaged++;
+		return 0;
+	}
+	statistics = malloc(size);
+	if (!statistics)
+		return -ENOMEM;
+	memcpy(statistics, xf_cursor_take(&chunk->content, size), size);
+	free(recording->statistics);
+	recording->statistics = statistics;
+	recording->nr_statistics = nr;
+	return 0;
+}
+
+/* Replaces the chunk's compressed content by what it unpacks to. Damage in the middle leaves what
+   came before it. */
+static int unpack(struct xf_recording *recording, struct chunk *chunk)
+{
+	ZSTD_inBuffer input = {.src = chunk->content.bytes, .size = chunk->content.size};
+	ZSTD_outBuffer output = {0};
+	ZSTD_DStream *stream = ZSTD_createDStream();
+	uint8_t **slot = GROW(recording->unpacked, recording->nr_unpacked);
+	size_t left = UNPACKED_MAX - recording->unpacked_bytes;
+	size_t result = 1;
+
+	if (slot)
+		recording->nr_unpacked++;
+	while (stream && slot && result) {
+		size_t before = output.pos;
+		size_t position = input.pos;
+
+		if (output.pos == output.size) {
+			size_t wanted = output.size ? output.size * 2 : UNPACK_STEP;
+			uint8_t *grown;
+
+			wanted = wanted < left ? wanted : left;
+			grown = wanted > output.size ? realloc(*slot, wanted) : NULL;
+			if (!grown)
+				break;
+			*slot = grown;
+			output.dst = grown;
+			output.size = wanted;
+		}
+		result = ZSTD_decompressStream(stream, &output, &input);
+		if (ZSTD_isError(result) || (output.pos == before && input.pos == position))
+			break;
+	}
+	recording->state.damaged += result && chunk->whole;
+	recording->unpacked_bytes += output.size;
+	chunk->whole = chunk->whole && !result;
+	ZSTD_freeDStream(stream);
+	if (!stream || !slot)
+		return -ENOMEM;
+	chunk->content = xf_cursor_over(*slot, output.pos);
+	return 0;
+}
+
+static int read_chunk(struct xf_recording *recording, struct chunk *chunk)
+{
+	static int (*const readers[])(struct xf_recording *, struct chunk *) = {
+	        [XF_CHUNK_INFO] = read_info,           [XF_CHUNK_SYMBOLS] = read_symbols,
+	        [XF_CHUNK_CODE] = read_code,           [XF_CHUNK_DOMAIN] = read_domain,
+	        [XF_CHUNK_SAMPLES] = read_samples,     [XF_CHUNK_STATISTICS] = read_statistics,
+	        [XF_CHUNK_LIVEPATCH] = read_livepatch,
+	};
+	int code = 0;
+
+	if (chunk->type == XF_CHUNK_END) {
+		recording->state.closed = chunk->whole;
+		return 0;
+	}
+	if (chunk->type >= sizeof(readers) / sizeof(readers[0]) || !readers[chunk->type] ||
+	    (chunk->flags & ~(uint32_t)XF_CHUNK_ZSTD)) {
+		recording->state.unknown_chunks++;
+		return 0;
+	}
+	if (chunk->flags & XF_CHUNK_ZSTD)
+		code = unpack(recording, chunk);
+	return code ? code : readers[chunk->type](recording, chunk);
+}
+
+static int read_chunks(struct xf_recording *recording, struct xf_cursor *cursor)
+{
+	int code = 0;
+
+	while (!code && xf_cursor_left(cursor)) {
+		struct chunk chunk = {.type = xf_cursor_u32(cursor),
+		                      .flags = xf_cursor_u32(cursor)};
+		uint64_t size = xf_cursor_u64(cursor);
+
+		if (cursor->failed) {
+			recording->state.truncated = true;
+			break;
+		}
+		chunk.whole = size <= xf_cursor_left(cursor);
+		if (!chunk.whole) {
+			recording->state.truncated = true;
+			size = xf_cursor_left(cursor);
+		}
+		chunk.content = xf_cursor_sub(cursor, (size_t)size);
+		code = read_chunk(recording, &chunk);
+	}
+	return code;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int check_magic(struct xf_cursor *cursor, struct xf_error *error)
+{
+	const uint8_t *magic = xf_cursor_take(cursor, 8);
+	uint32_t version = xf_cursor_u32(cursor);
+
+	xf_cursor_u32(cursor);
+	if (!magic || memcmp(magic, XF_FILE_MAGIC, 8) != 0)
+		return xf_fail(error, -EBADMSG, "this is not a recording made by xenflame record");
+	if (cursor->failed)
+		return xf_fail(error, -EBADMSG,
+		               "the recording was cut off within its first 16 bytes");
+	if (version != XF_FILE_VERSION)
+		return xf_fail(error, -EPROTONOSUPPORT,
+		               "the recording has format version %" PRIu32
+		               ", this xenflame reads version %u: use the release that recorded it",
+		               version, XF_FILE_VERSION);
+	return 0;
+}
+
+static int compare_domains(const void *left, const void *right)
+{
+	const struct xf_recording_domain *a = left;
+	const struct xf_recording_domain *b = right;
+
+	if (a->domid != b->domid)
+		return a->domid < b->domid ? -1 : 1;
+	if (a->tsc != b->tsc)
+		return a->tsc < b->tsc ? -1 : 1;
+	/* Of two entries for one moment the later one in the file holds; names lie in the order of
+	   the file. */
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+int xf_recording_open(const void *bytes, size_t size, struct xf_recording **recording,
+                      struct xf_error *error)
+{
+	struct xf_cursor cursor = xf_cursor_over(bytes, size);
+	struct xf_recording *made;
+	int code;
+
+	if (!size)
+		return xf_fail(error, -EBADMSG, "the file is empty: nothing was recorded");
+	code = check_magic(&cursor, error);
+	if (code)
+		return code;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return xf_fail(error, -ENOMEM, "no memory to read the recording");
+	made->symbols = xf_symbols_new();
+	code = made->symbols ? read_chunks(made, &cursor) : -ENOMEM;
+	if (code) {
+		xf_recording_free(made);
+		return xf_fail(error, code, "no memory to read the recording");
+	}
+	xf_symbols_finish(made->symbols);
+	if (made->nr_domains)
+		qsort(made->domains, made->nr_domains, sizeof(*made->domains), compare_domains);
+	made->start_tsc = xf_recording_info_number(made, "start.tsc", 0);
+	made->tsc_hz = xf_recording_info_number(made, "tsc.hz", NANOSECONDS);
+	if (!made->tsc_hz)
+		made->tsc_hz = NANOSECONDS;
+	*recording = made;
+	return 0;
+}
+
+void xf_recording_free(struct xf_recording *recording)
+{
+	if (!recording)
+		return;
+	for (size_t i = 0; i < recording->nr_info; i++)
+		free(recording->info[i].key);
+	for (size_t i = 0; i < recording->nr_unpacked; i++)
+		free(recording->unpacked[i]);
+	free(recording->info);
+	free(recording->unpacked);
+	free(recording->code);
+	free(recording->livepatches);
+	free(recording->domains);
+	free(recording->statistics);
+	free(recording->samples);
+	xf_symbols_free(recording->symbols);
+	free(recording);
+}
+
+/* ---- Looking things up ----------------------------------------------------------------------- */
+
+struct xf_recording_state xf_recording_state(const struct xf_recording *recording)
+{
+	return recording->state;
+}
+
+const char *xf_recording_info(const struct xf_recording *recording, const char *key)
+{
+	for (size_t i = 0; i < recording->nr_info; i++) {
+		if (strcmp(recording->info[i].key, key) == 0)
+			return recording->info[i].value;
+	}
+	return NULL;
+}
+
+uint64_t xf_recording_info_number(const struct xf_recording *recording, const char *key,
+                                  uint64_t otherwise)
+{
+	const char *value = xf_recording_info(recording, key);
+	int base = value && value[0] == '0' && (value[1] == 'x' || value[1] == 'X') ? 16 : 10;
+	unsigned long long number;
+	char *end;
+
+	if (!value || value[0] < '0' || value[0] > '9')
+		return otherwise;
+	errno = 0;
+	number = strtoull(value, &end, base);
+	return errno || *end ? otherwise : number;
+}
+
+const struct xf_symbols *xf_recording_symbols(const struct xf_recording *recording)
+{
+	return recording->symbols;
+}
+
+const struct xf_code *xf_recording_code(const struct xf_recording *recording, size_t *nr)
+{
+	*nr = recording->nr_code;
+	return recording->code;
+}
+
+const struct xf_recording_livepatch *xf_recording_livepatches(const struct xf_recording *recording,
+                                                              size_t *nr)
+{
+	*nr = recording->nr_livepatches;
+	return recording->livepatches;
+}
+
+const struct xf_recording_domain *xf_recording_domain(const struct xf_recording *recording,
+                                                      uint16_t domid, uint64_t tsc)
+{
+	size_t low = 0;
+	size_t high = recording->nr_domains;
+
+	/* @low becomes the number of entries at or before (domid, tsc). */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct xf_recording_domain *domain = &recording->domains[middle];
+
+		if (domain->domid < domid || (domain->domid == domid && domain->tsc <= tsc))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && recording->domains[low - 1].domid == domid)
+		return &recording->domains[low - 1];
+	if (low < recording->nr_domains && recording->domains[low].domid == domid)
+		return &recording->domains[low];
+	return NULL;
+}
+
+const struct xf_recording_domain *xf_recording_domains(const struct xf_recording *recording,
+                                                       size_t *nr)
+{
+	*nr = recording->nr_domains;
+	return recording->domains;
+}
+
+const struct xf_pcpu_statistics *xf_recording_statistics(const struct xf_recording *recording,
+                                                         size_t *nr)
+{
+	*nr = recording->nr_statistics;
+	return recording->statistics;
+}
+
+uint64_t xf_recording_time(const struct xf_recording *recording, uint64_t tsc)
+{
+	uint64_t ticks = tsc > recording->start_tsc ? tsc - recording->start_tsc : 0;
+
+	/* Whole seconds first: the product stays within 64 bits for any TSC below 18 GHz. */
+	return ticks / recording->tsc_hz * NANOSECONDS +
+	       (uint64_t)((unsigned __int128)(ticks % recording->tsc_hz) * NANOSECONDS /
+	                  recording->tsc_hz);
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+static bool decode_sample(struct xf_record *record, const uint8_t *bytes, size_t size)
+{
+	if (size < XF_SAMPLE_HEAD_BYTES || size > sizeof(record->storage) ||
+	    (size - XF_SAMPLE_HEAD_BYTES) % 8)
+		return false;
+	memcpy(record->storage, bytes, size);
+	record->nr_words = (unsigned int)((size - XF_SAMPLE_HEAD_BYTES) / 8);
+	return record->sample.bytes == size;
+}
+
+/* Return: whether the record could be understood. */
+static bool decode(struct xf_record *record, struct xf_record_head head, const uint8_t *bytes)
+{
+	record->type = head.type;
+	record->raw = bytes;
+	record->nr_words = 0;
+	switch (head.type) {
+	case XF_RECORD_SAMPLE:
+		return decode_sample(record, bytes, head.size);
+	case XF_RECORD_IDLE:
+		if (head.size != sizeof(record->idle))
+			return false;
+		memcpy(&record->idle, bytes, sizeof(record->idle));
+		return true;
+	}
+	return false;
+}
+
+bool xf_recording_next(const struct xf_recording *recording, struct xf_record_iterator *iterator,
+                       struct xf_record *record)
+{
+	while (iterator->chunk < recording->nr_samples) {
+		const struct samples *samples = &recording->samples[iterator->chunk];
+		struct xf_cursor cursor = xf_cursor_over(samples->bytes, samples->size);
+		struct xf_record_head head;
+		const uint8_t *bytes;
+
+		xf_cursor_seek(&cursor, iterator->position);
+		head.type = xf_cursor_u16(&cursor);
+		head.size = xf_cursor_u16(&cursor);
+		bytes = xf_cursor_take(&cursor, head.size);
+		if (cursor.failed) {
+			iterator->chunk++;
+			iterator->position = 0;
+			continue;
+		}
+		iterator->position = cursor.position;
+		if (decode(record, head, bytes))
+			return true;
+	}
+	return false;
+}
