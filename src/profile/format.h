@@ -9,14 +9,14 @@
 
 #include <stdint.h>
 
-#define XF_FILE_MAGIC "XENFLAME" /* eight bytes, then u32 XF_FILE_VERSION, u32 0 */
+#define XF_FILE_MAGIC   "XENFLAME" /* eight bytes, then u32 XF_FILE_VERSION, u32 0 */
 #define XF_FILE_VERSION 1u
 
 /* Before every chunk. Readers skip types that they do not know. */
 struct xf_chunk_head {
-	uint32_t type;	/* enum xf_chunk_type */
+	uint32_t type;  /* enum xf_chunk_type */
 	uint32_t flags; /* enum xf_chunk_flags */
-	uint64_t size;	/* of what follows, in bytes */
+	uint64_t size;  /* of what follows, in bytes */
 };
 
 enum xf_chunk_flags {
@@ -71,17 +71,18 @@ struct xf_idle_record {
 	uint32_t count;
 };
 
-/* The books of one pCPU. produced = taken + lost_slot + lost_nmi; taken = delivered + lost_trace. */
+/* The books of one pCPU. produced = taken + lost_slot + lost_nmi; taken = delivered + lost_trace.
+ */
 struct xf_pcpu_statistics {
 	uint32_t pcpu;
-	uint32_t flags;	     /* 1: the agent closed its books (otherwise as last heard) */
+	uint32_t flags;      /* 1: the agent closed its books (otherwise as last heard) */
 	uint64_t produced;   /* samples asked for: NMIs sent */
-	uint64_t taken;	     /* samples captured */
+	uint64_t taken;      /* samples captured */
 	uint64_t lost_slot;  /* lost: all slots of that pCPU were waiting to be written */
 	uint64_t lost_nmi;   /* lost: the NMI did not arrive before the next one was due */
 	uint64_t lost_trace; /* lost: Xen's trace buffer was full, or a part was missing */
 	uint64_t delivered;  /* samples in this file */
-	uint64_t idle;	     /* ticks that found the pCPU idle */
+	uint64_t idle;       /* ticks that found the pCPU idle */
 };
 
 #define XF_STATISTICS_CLOSED 1u

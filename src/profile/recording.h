@@ -123,6 +123,7 @@ struct xf_recording_state {
 	bool truncated;          /* the bytes end in the middle of a chunk */
 	uint64_t damaged;        /* chunks and records left out because they make no sense */
 	uint64_t unknown_chunks; /* skipped: written by a later version */
+	uint64_t unknown_records;
 };
 struct xf_recording_state xf_recording_state(const struct xf_recording *recording);
 

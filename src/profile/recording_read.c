@@ -77,6 +77,59 @@ static void *grow(void **array, size_t nr, size_t size)
 
 #define GROW(array, nr) grow((void **)&(array), (nr), sizeof(*(array)))
 
+/* ---- Records -----------------------------------------------------------------------------------
+ */
+
+static bool decode_sample(struct xf_record *record, const uint8_t *bytes, size_t size)
+{
+	if (size < XF_SAMPLE_HEAD_BYTES || size > sizeof(record->storage) ||
+	    (size - XF_SAMPLE_HEAD_BYTES) % 8)
+		return false;
+	memcpy(record->storage, bytes, size);
+	record->nr_words = (unsigned int)((size - XF_SAMPLE_HEAD_BYTES) / 8);
+	return record->sample.bytes == size;
+}
+
+/* Return: whether the record could be understood. */
+static bool decode(struct xf_record *record, struct xf_record_head head, const uint8_t *bytes)
+{
+	record->type = head.type;
+	record->raw = bytes;
+	record->nr_words = 0;
+	switch (head.type) {
+	case XF_RECORD_SAMPLE:
+		return decode_sample(record, bytes, head.size);
+	case XF_RECORD_IDLE:
+		if (head.size != sizeof(record->idle))
+			return false;
+		memcpy(&record->idle, bytes, sizeof(record->idle));
+		return true;
+	}
+	return false;
+}
+
+/* Counts what xf_recording_next will leave out. */
+static void scan_records(struct xf_recording *recording, const struct samples *samples, bool whole)
+{
+	struct xf_cursor cursor = xf_cursor_over(samples->bytes, samples->size);
+	struct xf_record record;
+
+	while (xf_cursor_left(&cursor)) {
+		struct xf_record_head head;
+		const uint8_t *bytes;
+
+		head.type = xf_cursor_u16(&cursor);
+		head.size = xf_cursor_u16(&cursor);
+		bytes = xf_cursor_take(&cursor, head.size);
+		if (cursor.failed)
+			recording->state.damaged += whole;
+		else if (head.type != XF_RECORD_SAMPLE && head.type != XF_RECORD_IDLE)
+			recording->state.unknown_records++;
+		else if (!decode(&record, head, bytes))
+			recording->state.damaged++;
+	}
+}
+
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
 /* Splits "key=value"; a later pair replaces an earlier one of the same key. */
@@ -195,9 +248,11 @@ static int read_domain(struct xf_recording *recording, struct chunk *chunk)
 	struct xf_cursor *cursor = &chunk->content;
 	struct xf_recording_domain read = {0};
 	struct xf_recording_domain *domain;
+	uint8_t type;
 
 	read.domid = xf_cursor_u16(cursor);
-	read.type = xf_cursor_u8(cursor);
+	type = xf_cursor_u8(cursor);
+	read.type = type <= XF_DOMAIN_HVM ? type : XF_DOMAIN_UNKNOWN;
 	xf_cursor_take(cursor, 5);
 	read.tsc = xf_cursor_u64(cursor);
 	read.name = xf_cursor_string(cursor);
@@ -226,6 +281,7 @@ static int read_samples(struct xf_recording *recording, struct chunk *chunk)
 		return -ENOMEM;
 	*samples = (struct samples){.bytes = xf_cursor_take(&chunk->content, size), .size = size};
 	recording->nr_samples++;
+	scan_records(recording, samples, chunk->whole);
 	return 0;
 }
 
@@ -346,11 +402,12 @@ static int read_chunks(struct xf_recording *recording, struct xf_cursor *cursor)
 
 static int check_magic(struct xf_cursor *cursor, struct xf_error *error)
 {
-	const uint8_t *magic = xf_cursor_take(cursor, 8);
+	size_t size = cursor->size < 8 ? cursor->size : 8;
+	const uint8_t *magic = xf_cursor_take(cursor, size);
 	uint32_t version = xf_cursor_u32(cursor);
 
 	xf_cursor_u32(cursor);
-	if (!magic || memcmp(magic, XF_FILE_MAGIC, 8) != 0)
+	if (memcmp(magic, XF_FILE_MAGIC, size) != 0)
 		return xf_fail(error, -EBADMSG, "this is not a recording made by xenflame record");
 	if (cursor->failed)
 		return xf_fail(error, -EBADMSG,
@@ -522,36 +579,6 @@ uint64_t xf_recording_time(const struct xf_recording *recording, uint64_t tsc)
 	return ticks / recording->tsc_hz * NANOSECONDS +
 	       (uint64_t)((unsigned __int128)(ticks % recording->tsc_hz) * NANOSECONDS /
 	                  recording->tsc_hz);
-}
-
-/* ---- Records --------------------------------------------------------------------------------- */
-
-static bool decode_sample(struct xf_record *record, const uint8_t *bytes, size_t size)
-{
-	if (size < XF_SAMPLE_HEAD_BYTES || size > sizeof(record->storage) ||
-	    (size - XF_SAMPLE_HEAD_BYTES) % 8)
-		return false;
-	memcpy(record->storage, bytes, size);
-	record->nr_words = (unsigned int)((size - XF_SAMPLE_HEAD_BYTES) / 8);
-	return record->sample.bytes == size;
-}
-
-/* Return: whether the record could be understood. */
-static bool decode(struct xf_record *record, struct xf_record_head head, const uint8_t *bytes)
-{
-	record->type = head.type;
-	record->raw = bytes;
-	record->nr_words = 0;
-	switch (head.type) {
-	case XF_RECORD_SAMPLE:
-		return decode_sample(record, bytes, head.size);
-	case XF_RECORD_IDLE:
-		if (head.size != sizeof(record->idle))
-			return false;
-		memcpy(&record->idle, bytes, sizeof(record->idle));
-		return true;
-	}
-	return false;
 }
 
 bool xf_recording_next(const struct xf_recording *recording, struct xf_record_iterator *iterator,

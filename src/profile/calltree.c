@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/calltree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/index.h"
+
+struct frame {
+	size_t name; /* in the arena */
+	enum xf_frame_kind kind;
+};
+
+struct xf_calltree {
+	struct frame *frames;
+	size_t nr_frames;
+	size_t allocated_frames;
+	struct xf_index frame_index;
+	char *arena;
+	size_t arena_used;
+	size_t arena_allocated;
+	struct xf_node *nodes;
+	size_t nr_nodes;
+	size_t allocated_nodes;
+	struct xf_index node_index;
+	/* Once finished: all nodes but the root, by parent and then in order. The children of node
+	   n are ordered[first[n]] to ordered[first[n + 1]], exclusive. */
+	struct xf_node_id *ordered;
+	uint32_t *first;
+	uint32_t *place; /* of each node in @ordered */
+};
+
+static int reserve(void **array, size_t *allocated, size_t nr, size_t size)
+{
+	size_t wanted = *allocated ? *allocated : 64;
+	void *grown;
+
+	if (nr <= *allocated)
+		return 0;
+	if (nr >= UINT32_MAX)
+		return -ENOMEM; /* handles have 32 bits */
+	while (wanted < nr)
+		wanted *= 2;
+	grown = reallocarray(*array, wanted, size);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*allocated = wanted;
+	return 0;
+}
+
+struct xf_calltree *xf_calltree_new(void)
+{
+	struct xf_calltree *tree = calloc(1, sizeof(*tree));
+	struct xf_frame_id frame;
+
+	if (!tree)
+		return NULL;
+	if (xf_calltree_frame(tree, XF_FRAME_ROOT, "", &frame) ||
+	    reserve((void **)&tree->nodes, &tree->allocated_nodes, 1, sizeof(*tree->nodes))) {
+		xf_calltree_free(tree);
+		return NULL;
+	}
+	tree->nodes[0] = (struct xf_node){0};
+	tree->nr_nodes = 1;
+	return tree;
+}
+
+static void forget_order(struct xf_calltree *tree)
+{
+	free(tree->ordered);
+	free(tree->first);
+	free(tree->place);
+	tree->ordered = NULL;
+	tree->first = NULL;
+	tree->place = NULL;
+}
+
+void xf_calltree_free(struct xf_calltree *tree)
+{
+	if (!tree)
+		return;
+	forget_order(tree);
+	free(tree->frames);
+	free(tree->arena);
+	free(tree->nodes);
+	xf_index_free(&tree->frame_index);
+	xf_index_free(&tree->node_index);
+	free(tree);
+}
+
+/* ---- Filling --------------------------------------------------------------------------------- */
+
+static uint64_t hash_name(enum xf_frame_kind kind, const char *name)
+{
+	uint64_t hash = kind;
+
+	for (; *name; name++)
+		hash = xf_hash_mix(hash, (uint8_t)*name);
+	return hash;
+}
+
+int xf_calltree_frame(struct xf_calltree *tree, enum xf_frame_kind kind, const char *name,
+                      struct xf_frame_id *frame)
+{
+	uint64_t hash = hash_name(kind, name);
+	struct xf_index_probe probe = xf_index_probe(&tree->frame_index, hash);
+	size_t size = strlen(name) + 1;
+
+	while (xf_index_next(&tree->frame_index, &probe)) {
+		const struct frame *known = &tree->frames[probe.id];
+
+		if (known->kind == kind && strcmp(tree->arena + known->name, name) == 0) {
+			frame->index = probe.id;
+			return 0;
+		}
+	}
+	if (reserve((void **)&tree->frames, &tree->allocated_frames, tree->nr_frames + 1,
+	            sizeof(*tree->frames)) ||
+	    reserve((void **)&tree->arena, &tree->arena_allocated, tree->arena_used + size, 1) ||
+	    xf_index_add(&tree->frame_index, hash, (uint32_t)tree->nr_frames))
+		return -ENOMEM;
+	memcpy(tree->arena + tree->arena_used, name, size);
+	tree->frames[tree->nr_frames] = (struct frame){.name = tree->arena_used, .kind = kind};
+	tree->arena_used += size;
+	frame->index = (uint32_t)tree->nr_frames++;
+	return 0;
+}
+
+int xf_calltree_child(struct xf_calltree *tree, struct xf_node_id parent, struct xf_frame_id frame,
+                      struct xf_node_id *child)
+{
+	uint64_t hash = xf_hash_mix(0, (uint64_t)parent.index << 32 | frame.index);
+	struct xf_index_probe probe = xf_index_probe(&tree->node_index, hash);
+
+	while (xf_index_next(&tree->node_index, &probe)) {
+		const struct xf_node *known = &tree->nodes[probe.id];
+
+		if (known->parent.index == parent.index && known->frame.index == frame.index) {
+			child->index = probe.id;
+			return 0;
+		}
+	}
+	if (reserve((void **)&tree->nodes, &tree->allocated_nodes, tree->nr_nodes + 1,
+	            sizeof(*tree->nodes)) ||
+	    xf_index_add(&tree->node_index, hash, (uint32_t)tree->nr_nodes))
+		return -ENOMEM;
+	forget_order(tree);
+	tree->nodes[tree->nr_nodes] = (struct xf_node){
+	        .parent = parent, .frame = frame, .depth = tree->nodes[parent.index].depth + 1};
+	child->index = (uint32_t)tree->nr_nodes++;
+	return 0;
+}
+
+void xf_calltree_count(struct xf_calltree *tree, struct xf_node_id node, uint64_t count)
+{
+	tree->nodes[node.index].self += count;
+}
+
+/* ---- Finishing ------------------------------------------------------------------------------- */
+
+static int compare_frames(const void *left, const void *right, void *context)
+{
+	const struct xf_calltree *tree = context;
+	const struct frame *a = &tree->frames[*(const uint32_t *)left];
+	const struct frame *b = &tree->frames[*(const uint32_t *)right];
+	int order;
+
+	if ((a->kind == XF_FRAME_IDLE) != (b->kind == XF_FRAME_IDLE))
+		return a->kind == XF_FRAME_IDLE ? 1 : -1;
+	/* "vCPU 10" after "vCPU 9" */
+	order = strverscmp(tree->arena + a->name, tree->arena + b->name);
+	if (!order)
+		order = strcmp(tree->arena + a->name, tree->arena + b->name);
+	if (order)
+		return order;
+	return a->kind < b->kind ? -1 : a->kind > b->kind;
+}
+
+/* Return: each frame's place among all frames in order, to be freed; NULL without memory. */
+static uint32_t *rank_frames(struct xf_calltree *tree)
+{
+	uint32_t *sorted = calloc(tree->nr_frames, sizeof(*sorted));
+	uint32_t *ranks = calloc(tree->nr_frames, sizeof(*ranks));
+
+	if (sorted && ranks) {
+		for (size_t i = 0; i < tree->nr_frames; i++)
+			sorted[i] = (uint32_t)i;
+		qsort_r(sorted, tree->nr_frames, sizeof(*sorted), compare_frames, tree);
+		for (size_t i = 0; i < tree->nr_frames; i++)
+			ranks[sorted[i]] = (uint32_t)i;
+	} else {
+		free(ranks);
+		ranks = NULL;
+	}
+	free(sorted);
+	return ranks;
+}
+
+struct sort_key {
+	uint64_t key; /* parent, then rank of the frame: distinct for each node */
+	uint32_t node;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+	uint64_t a = ((const struct sort_key *)left)->key;
+	uint64_t b = ((const struct sort_key *)right)->key;
+
+	return a < b ? -1 : a > b;
+}
+
+static void order_children(struct xf_calltree *tree, struct sort_key *keys, const uint32_t *ranks)
+{
+	size_t nr = tree->nr_nodes - 1;
+	size_t parent = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct xf_node *node = &tree->nodes[i + 1];
+
+		keys[i] = (struct sort_key){.key = (uint64_t)node->parent.index << 32 |
+		                                   ranks[node->frame.index],
+		                            .node = (uint32_t)(i + 1)};
+	}
+	qsort(keys, nr, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < nr; i++) {
+		while (parent <= keys[i].key >> 32)
+			tree->first[parent++] = (uint32_t)i;
+		tree->ordered[i].index = keys[i].node;
+		tree->place[keys[i].node] = (uint32_t)i;
+	}
+	while (parent <= tree->nr_nodes)
+		tree->first[parent++] = (uint32_t)nr;
+}
+
+static void sum_up(struct xf_calltree *tree)
+{
+	for (size_t i = 0; i < tree->nr_nodes; i++)
+		tree->nodes[i].total = tree->nodes[i].self;
+	for (size_t i = tree->nr_nodes - 1; i > 0; i--)
+		tree->nodes[tree->nodes[i].parent.index].total += tree->nodes[i].total;
+}
+
+int xf_calltree_finish(struct xf_calltree *tree)
+{
+	struct sort_key *keys = calloc(tree->nr_nodes, sizeof(*keys));
+	uint32_t *ranks = rank_frames(tree);
+	int code = -ENOMEM;
+
+	forget_order(tree);
+	tree->ordered = calloc(tree->nr_nodes, sizeof(*tree->ordered));
+	tree->first = calloc(tree->nr_nodes + 1, sizeof(*tree->first));
+	tree->place = calloc(tree->nr_nodes, sizeof(*tree->place));
+	if (keys && ranks && tree->ordered && tree->first && tree->place) {
+		order_children(tree, keys, ranks);
+		sum_up(tree);
+		code = 0;
+	}
+	free(keys);
+	free(ranks);
+	return code;
+}
+
+/* Copies all frames, so that handles mean the same in both trees. */
+static int copy_frames(const struct xf_calltree *from, struct xf_calltree *to)
+{
+	for (size_t i = 0; i < from->nr_frames; i++) {
+		struct xf_frame_id frame;
+
+		if (xf_calltree_frame(to, from->frames[i].kind, from->arena + from->frames[i].name,
+		                      &frame))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int xf_calltree_invert(const struct xf_calltree *tree, struct xf_calltree **inverted)
+{
+	struct xf_calltree *made = xf_calltree_new();
+	int code = made ? copy_frames(tree, made) : -ENOMEM;
+
+	for (size_t i = 0; !code && i < tree->nr_nodes; i++) {
+		struct xf_node_id node = XF_CALLTREE_ROOT;
+
+		if (!tree->nodes[i].self)
+			continue;
+		for (size_t n = i; !code && n; n = tree->nodes[n].parent.index)
+			code = xf_calltree_child(made, node, tree->nodes[n].frame, &node);
+		xf_calltree_count(made, node, tree->nodes[i].self);
+	}
+	if (!code)
+		code = xf_calltree_finish(made);
+	if (code) {
+		xf_calltree_free(made);
+		return code;
+	}
+	*inverted = made;
+	return 0;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+size_t xf_calltree_nr_frames(const struct xf_calltree *tree)
+{
+	return tree->nr_frames;
+}
+
+size_t xf_calltree_nr_nodes(const struct xf_calltree *tree)
+{
+	return tree->nr_nodes;
+}
+
+const char *xf_calltree_name(const struct xf_calltree *tree, struct xf_frame_id frame)
+{
+	return tree->arena + tree->frames[frame.index].name;
+}
+
+enum xf_frame_kind xf_calltree_kind(const struct xf_calltree *tree, struct xf_frame_id frame)
+{
+	return tree->frames[frame.index].kind;
+}
+
+const struct xf_node *xf_calltree_node(const struct xf_calltree *tree, struct xf_node_id node)
+{
+	return &tree->nodes[node.index];
+}
+
+size_t xf_calltree_children(const struct xf_calltree *tree, struct xf_node_id node,
+                            const struct xf_node_id **children)
+{
+	*children = &tree->ordered[tree->first[node.index]];
+	return tree->first[node.index + 1] - tree->first[node.index];
+}
+
+bool xf_calltree_next(const struct xf_calltree *tree, struct xf_calltree_walk *walk)
+{
+	uint32_t index = walk->node.index;
+	uint32_t next;
+
+	if (!walk->started) {
+		*walk = (struct xf_calltree_walk){.started = true};
+		return true;
+	}
+	if (!walk->leaving) {
+		if (tree->first[index] == tree->first[index + 1])
+			walk->leaving = true;
+		else
+			walk->node = tree->ordered[tree->first[index]];
+		return true;
+	}
+	if (!index)
+		return false;
+	next = tree->place[index] + 1;
+	if (next < tree->first[tree->nodes[index].parent.index + 1]) {
+		walk->node = tree->ordered[next];
+		walk->leaving = false;
+	} else {
+		walk->node = tree->nodes[index].parent;
+	}
+	return true;
+}
