@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/index.h"
+#include "profile/stacks.h"
+
+/* What makes two samples stand on the same node: their place in the tree below Xen's frames, and
+   everything that a walk looks at. */
+struct known_stack {
+	struct xf_node_id below;
+	struct xf_node_id leaf;
+	const uint8_t *raw;
+	uint16_t size;
+	bool incomplete;
+	bool unnamed;
+};
+
+struct known_frame {
+	struct xf_frame key;
+	bool entering;
+	struct xf_frame_id frame;
+};
+
+struct builder {
+	const struct xf_recording *recording;
+	const struct xf_profile_options *options;
+	struct xf_profile *profile;
+	struct xf_calltree *tree;
+	struct xf_stacks *stacks;
+	struct known_stack *stacks_known;
+	size_t nr_stacks;
+	size_t allocated_stacks;
+	struct xf_index stack_index;
+	struct known_frame *frames;
+	size_t nr_frames;
+	size_t allocated_frames;
+	struct xf_index frame_index;
+	size_t allocated_groups;
+	struct xf_index group_index;
+	uint64_t last_tsc;
+	uint64_t left_out; /* samples that the filters dropped */
+};
+
+/* Whose a sample is. */
+struct owner {
+	uint16_t domid;
+	uint32_t vcpu;
+	uint32_t pcpu;
+	uint64_t tsc;
+};
+
+static int reserve(void **array, size_t *allocated, size_t nr, size_t size)
+{
+	size_t wanted = *allocated ? *allocated * 2 : 64;
+	void *grown;
+
+	if (nr < *allocated)
+		return 0;
+	if (nr >= UINT32_MAX - 1)
+		return -ENOMEM;
+	grown = reallocarray(*array, wanted, size);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*allocated = wanted;
+	return 0;
+}
+
+const char *xf_domain_name(const struct xf_recording *recording, uint16_t domid, uint64_t tsc,
+                           char text[16])
+{
+	const struct xf_recording_domain *domain;
+
+	if (domid == XF_DOMID_IDLE)
+		return "Idle";
+	domain = xf_recording_domain(recording, domid, tsc);
+	if (domain && domain->name[0])
+		return domain->name;
+	if (!domid)
+		return "Domain-0";
+	snprintf(text, 16, "d%u", domid);
+	return text;
+}
+
+/* ---- Below Xen's frames ---------------------------------------------------------------------- */
+
+static bool is_wanted(const struct builder *builder, const struct owner *owner, const char *name)
+{
+	const char *domain = builder->options->domain;
+	char number[8];
+
+	if (builder->options->pcpu != XF_ANY_PCPU && builder->options->pcpu != owner->pcpu)
+		return false;
+	if (!domain || strcmp(domain, name) == 0)
+		return true;
+	snprintf(number, sizeof(number), "%u", owner->domid);
+	return strcmp(domain, number) == 0;
+}
+
+static int find_group(struct builder *builder, const struct owner *owner, struct xf_frame_id domain,
+                      struct xf_profile_group **group)
+{
+	struct xf_profile *profile = builder->profile;
+	uint64_t hash =
+	        xf_hash_mix(xf_hash_mix(domain.index, owner->vcpu), 1ull << 32 | owner->pcpu);
+	struct xf_index_probe probe = xf_index_probe(&builder->group_index, hash);
+
+	while (xf_index_next(&builder->group_index, &probe)) {
+		*group = &profile->groups[probe.id];
+		if ((*group)->domain.index == domain.index && (*group)->vcpu == owner->vcpu &&
+		    (*group)->pcpu == owner->pcpu)
+			return 0;
+	}
+	if (reserve((void **)&profile->groups, &builder->allocated_groups, profile->nr_groups,
+	            sizeof(*profile->groups)) ||
+	    xf_index_add(&builder->group_index, hash, (uint32_t)profile->nr_groups))
+		return -ENOMEM;
+	*group = &profile->groups[profile->nr_groups++];
+	**group = (struct xf_profile_group){
+	        .domain = domain, .vcpu = owner->vcpu, .pcpu = owner->pcpu};
+	return 0;
+}
+
+static int push(struct builder *builder, struct xf_node_id *node, enum xf_frame_kind kind,
+                const char *name)
+{
+	struct xf_frame_id frame;
+	int code = xf_calltree_frame(builder->tree, kind, name, &frame);
+
+	return code ? code : xf_calltree_child(builder->tree, *node, frame, node);
+}
+
+static int push_number(struct builder *builder, struct xf_node_id *node, enum xf_frame_kind kind,
+                       const char *what, uint32_t number)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s %" PRIu32, what, number);
+	return push(builder, node, kind, name);
+}
+
+/* The lowest frames, as asked for, of a sample of @owner; *@group is where it counts, NULL where
+   the filters leave it out. */
+static int push_owner(struct builder *builder, const struct owner *owner, struct xf_node_id *node,
+                      struct xf_profile_group **group)
+{
+	const struct xf_profile_options *options = builder->options;
+	char text[16];
+	const char *name = xf_domain_name(builder->recording, owner->domid, owner->tsc, text);
+	enum xf_frame_kind kind = owner->domid == XF_DOMID_IDLE ? XF_FRAME_IDLE : XF_FRAME_DOMAIN;
+	struct xf_frame_id domain;
+	int code;
+
+	*group = NULL;
+	*node = XF_CALLTREE_ROOT;
+	if (!is_wanted(builder, owner, name))
+		return 0;
+	code = xf_calltree_frame(builder->tree, kind, name, &domain);
+	if (!code)
+		code = find_group(builder, owner, domain, group);
+	if (!code && options->by_domain)
+		code = xf_calltree_child(builder->tree, *node, domain, node);
+	if (!code && options->by_vcpu)
+		code = push_number(builder, node, XF_FRAME_VCPU, "vCPU", owner->vcpu);
+	if (!code && options->by_pcpu)
+		code = push_number(builder, node, XF_FRAME_PCPU, "pCPU", owner->pcpu);
+	return code;
+}
+
+/* ---- Xen's frames ---------------------------------------------------------------------------- */
+
+/* The frame that an address is shown as, remembered by address. */
+static int intern_frame(struct builder *builder, struct xf_frame frame, bool entering,
+                        struct xf_frame_id *interned)
+{
+	uint64_t hash =
+	        xf_hash_mix(xf_hash_mix(0, frame.address), frame.interrupted + 2u * entering);
+	struct xf_index_probe probe = xf_index_probe(&builder->frame_index, hash);
+	struct xf_place place;
+	int code;
+
+	while (xf_index_next(&builder->frame_index, &probe)) {
+		const struct known_frame *known = &builder->frames[probe.id];
+
+		if (known->key.address == frame.address &&
+		    known->key.interrupted == frame.interrupted && known->entering == entering) {
+			*interned = known->frame;
+			return 0;
+		}
+	}
+	xf_stacks_name(builder->stacks, frame, entering, &place);
+	code = xf_calltree_frame(builder->tree, place.kind, place.name, interned);
+	if (!code)
+		code = reserve((void **)&builder->frames, &builder->allocated_frames,
+		               builder->nr_frames, sizeof(*builder->frames));
+	if (!code)
+		code = xf_index_add(&builder->frame_index, hash, (uint32_t)builder->nr_frames);
+	if (!code)
+		builder->frames[builder->nr_frames++] = (struct known_frame){
+		        .key = frame, .entering = entering, .frame = *interned};
+	return code;
+}
+
+static int push_stack(struct builder *builder, const struct xf_record *record,
+                      struct known_stack *known)
+{
+	struct xf_stack stack;
+	char label[64];
+	int code = 0;
+
+	known->leaf = known->below;
+	xf_stacks_walk(builder->stacks, record, &stack);
+	if (stack.incomplete) {
+		known->incomplete = true;
+		snprintf(label, sizeof(label), "[incomplete: %s]", stack.incomplete);
+		code = push(builder, &known->leaf, XF_FRAME_INCOMPLETE, label);
+	}
+	for (size_t i = stack.nr; !code && i > 0; i--) {
+		struct xf_frame_id frame;
+
+		code = intern_frame(builder, stack.frames[i - 1], stack.entering, &frame);
+		if (code)
+			break;
+		if (xf_calltree_kind(builder->tree, frame) == XF_FRAME_UNKNOWN)
+			known->unnamed = true;
+		code = xf_calltree_child(builder->tree, known->leaf, frame, &known->leaf);
+	}
+	return code;
+}
+
+/* What a walk looks at: flags, RIP, RSP, RBP, the stack's end, the words. */
+#define RAW_REGISTERS      offsetof(struct xf_sample, rip)
+#define RAW_REGISTER_BYTES 24u
+#define RAW_END            offsetof(struct xf_sample, stack_end)
+
+static bool same_walk(const uint8_t *a, const uint8_t *b, size_t size)
+{
+	return memcmp(a + RAW_REGISTERS, b + RAW_REGISTERS, RAW_REGISTER_BYTES) == 0 &&
+	       memcmp(a + RAW_END, b + RAW_END, 8) == 0 &&
+	       memcmp(a + offsetof(struct xf_sample, flags), b + offsetof(struct xf_sample, flags),
+	              2) == 0 &&
+	       memcmp(a + XF_SAMPLE_HEAD_BYTES, b + XF_SAMPLE_HEAD_BYTES,
+	              size - XF_SAMPLE_HEAD_BYTES) == 0;
+}
+
+static uint64_t hash_walk(const struct xf_record *record, struct xf_node_id below)
+{
+	uint64_t hash = xf_hash_mix(below.index, record->sample.flags);
+
+	hash = xf_hash_mix(hash, record->sample.rip);
+	hash = xf_hash_mix(hash, record->sample.rsp);
+	hash = xf_hash_mix(hash, record->sample.rbp);
+	hash = xf_hash_mix(hash, record->sample.stack_end);
+	for (unsigned int i = 0; i < record->nr_words; i++)
+		hash = xf_hash_mix(hash, record->storage[XF_SAMPLE_HEAD_BYTES / 8 + i]);
+	return hash;
+}
+
+/* The node of a sample in Xen above @below: most stacks have been seen before. */
+static int find_stack(struct builder *builder, const struct xf_record *record,
+                      struct xf_node_id below, struct known_stack *found)
+{
+	uint64_t hash = hash_walk(record, below);
+	struct xf_index_probe probe = xf_index_probe(&builder->stack_index, hash);
+	int code;
+
+	while (xf_index_next(&builder->stack_index, &probe)) {
+		const struct known_stack *known = &builder->stacks_known[probe.id];
+
+		if (known->below.index == below.index && known->size == record->sample.bytes &&
+		    same_walk(known->raw, record->raw, known->size)) {
+			*found = *known;
+			return 0;
+		}
+	}
+	*found = (struct known_stack){
+	        .below = below, .raw = record->raw, .size = record->sample.bytes};
+	code = push_stack(builder, record, found);
+	if (!code)
+		code = reserve((void **)&builder->stacks_known, &builder->allocated_stacks,
+		               builder->nr_stacks, sizeof(*builder->stacks_known));
+	if (!code)
+		code = xf_index_add(&builder->stack_index, hash, (uint32_t)builder->nr_stacks);
+	if (!code)
+		builder->stacks_known[builder->nr_stacks++] = *found;
+	return code;
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
+{
+	struct owner owner = {.domid = XF_DOMID_IDLE,
+	                      .vcpu = idle->pcpu, /* an idle vCPU bears its pCPU's number */
+	                      .pcpu = idle->pcpu,
+	                      .tsc = idle->tsc};
+	struct xf_profile_group *group;
+	struct xf_node_id node;
+	int code = 0;
+
+	if (!idle->count)
+		return 0;
+	code = push_owner(builder, &owner, &node, &group);
+	if (code)
+		return code;
+	if (!group) {
+		builder->left_out += idle->count;
+		return 0;
+	}
+	code = push(builder, &node, XF_FRAME_IDLE, "[idle]");
+	if (code)
+		return code;
+	group->counts.idle += idle->count;
+	xf_calltree_count(builder->tree, node, idle->count);
+	return 0;
+}
+
+static int add_sample(struct builder *builder, const struct xf_record *record)
+{
+	const struct xf_sample *sample = &record->sample;
+	bool idle = sample->flags & XF_SAMPLE_IDLE;
+	struct owner owner = {.domid = idle ? XF_DOMID_IDLE : sample->domid,
+	                      .vcpu = idle ? sample->pcpu : sample->vcpu,
+	                      .pcpu = sample->pcpu,
+	                      .tsc = sample->tsc};
+	struct xf_profile_group *group;
+	struct known_stack stack = {0};
+	struct xf_node_id node;
+	int code = push_owner(builder, &owner, &node, &group);
+
+	if (code)
+		return code;
+	if (!group) {
+		builder->left_out++;
+		return 0;
+	}
+	if (sample->flags & XF_SAMPLE_GUEST) {
+		code = push(builder, &node, XF_FRAME_GUEST, xf_sample_guest_name(sample));
+		group->counts.guest++;
+	} else {
+		code = find_stack(builder, record, node, &stack);
+		node = stack.leaf;
+		group->counts.xen++;
+		group->counts.incomplete += stack.incomplete;
+		group->counts.unnamed += stack.unnamed;
+	}
+	if (!code)
+		xf_calltree_count(builder->tree, node, 1);
+	return code;
+}
+
+static int add_records(struct builder *builder)
+{
+	struct xf_record_iterator iterator = {0};
+	struct xf_record record;
+	int code = 0;
+
+	while (!code && xf_recording_next(builder->recording, &iterator, &record)) {
+		uint64_t tsc = record.type == XF_RECORD_IDLE ? record.idle.tsc : record.sample.tsc;
+
+		if (tsc > builder->last_tsc)
+			builder->last_tsc = tsc;
+		if (record.type == XF_RECORD_IDLE)
+			code = add_idle(builder, &record.idle);
+		else
+			code = add_sample(builder, &record);
+	}
+	return code;
+}
+
+/* ---- The books ------------------------------------------------------------------------------- */
+
+static int compare_groups(const void *left, const void *right, void *context)
+{
+	const struct xf_profile_group *a = left;
+	const struct xf_profile_group *b = right;
+	const struct xf_calltree *tree = context;
+
+	if (a->domain.index != b->domain.index) {
+		bool idle_a = xf_calltree_kind(tree, a->domain) == XF_FRAME_IDLE;
+		bool idle_b = xf_calltree_kind(tree, b->domain) == XF_FRAME_IDLE;
+
+		if (idle_a != idle_b)
+			return idle_a ? 1 : -1;
+		return strcmp(xf_calltree_name(tree, a->domain), xf_calltree_name(tree, b->domain));
+	}
+	if (a->vcpu != b->vcpu)
+		return a->vcpu < b->vcpu ? -1 : 1;
+	return a->pcpu < b->pcpu ? -1 : a->pcpu > b->pcpu;
+}
+
+static const char *text_of(const struct xf_recording *recording, const char *key)
+{
+	const char *value = xf_recording_info(recording, key);
+
+	return value ? value : "";
+}
+
+static void keep_books(struct builder *builder)
+{
+	const struct xf_recording *recording = builder->recording;
+	struct xf_profile *profile = builder->profile;
+	size_t nr;
+	const struct xf_pcpu_statistics *statistics = xf_recording_statistics(recording, &nr);
+
+	for (size_t i = 0; i < profile->nr_groups; i++) {
+		const struct xf_profile_counts *counts = &profile->groups[i].counts;
+
+		profile->counts.guest += counts->guest;
+		profile->counts.xen += counts->xen;
+		profile->counts.idle += counts->idle;
+		profile->counts.incomplete += counts->incomplete;
+		profile->counts.unnamed += counts->unnamed;
+	}
+	profile->samples = profile->counts.guest + profile->counts.xen + profile->counts.idle;
+	for (size_t i = 0; i < nr; i++) {
+		if (builder->options->pcpu == XF_ANY_PCPU ||
+		    builder->options->pcpu == statistics[i].pcpu)
+			profile->lost += statistics[i].lost_slot + statistics[i].lost_nmi +
+			                 statistics[i].lost_trace;
+	}
+	profile->nr_pcpus = (uint32_t)xf_recording_info_number(recording, "pcpus", nr);
+	profile->frequency = xf_recording_info_number(recording, "frequency", 0);
+	profile->start_time = xf_recording_info_number(recording, "start.time", 0);
+	profile->duration = xf_recording_time(
+	        recording, xf_recording_info_number(recording, "end.tsc", builder->last_tsc));
+	profile->state = xf_recording_state(recording);
+	profile->host = text_of(recording, "host");
+	profile->xen_version = text_of(recording, "xen.version");
+	profile->build_id = text_of(recording, "xen.build-id");
+}
+
+static int refuse_empty(const struct builder *builder, struct xf_error *error)
+{
+	if (builder->left_out)
+		return xf_fail(error, -ENODATA,
+		               "none of the recording's %" PRIu64
+		               " samples belongs to the selected domain and pCPU",
+		               builder->left_out);
+	if (xf_recording_state(builder->recording).truncated)
+		return xf_fail(error, -ENODATA,
+		               "the recording was cut off before its first sample");
+	return xf_fail(error, -ENODATA, "the recording holds no samples");
+}
+
+static void free_builder(struct builder *builder)
+{
+	xf_stacks_free(builder->stacks);
+	free(builder->stacks_known);
+	free(builder->frames);
+	xf_index_free(&builder->stack_index);
+	xf_index_free(&builder->frame_index);
+	xf_index_free(&builder->group_index);
+}
+
+int xf_profile_build(const struct xf_recording *recording, const struct xf_profile_options *options,
+                     struct xf_profile **profile, struct xf_error *error)
+{
+	struct builder builder = {.recording = recording, .options = options};
+	int code;
+
+	builder.profile = calloc(1, sizeof(*builder.profile));
+	builder.tree = xf_calltree_new();
+	if (!builder.profile || !builder.tree) {
+		free(builder.profile);
+		xf_calltree_free(builder.tree);
+		return xf_fail(error, -ENOMEM, "no memory for the profile");
+	}
+	builder.profile->tree = builder.tree;
+	code = xf_stacks_new(recording, &builder.stacks, error);
+	if (!code) {
+		code = add_records(&builder);
+		if (!code)
+			code = xf_calltree_finish(builder.tree);
+		if (code)
+			xf_fail(error, code, "no memory for the profile");
+	}
+	if (!code) {
+		keep_books(&builder);
+		if (!builder.profile->samples)
+			code = refuse_empty(&builder, error);
+		else
+			qsort_r(builder.profile->groups, builder.profile->nr_groups,
+			        sizeof(*builder.profile->groups), compare_groups, builder.tree);
+	}
+	free_builder(&builder);
+	if (code) {
+		xf_profile_free(builder.profile);
+		return code;
+	}
+	*profile = builder.profile;
+	return 0;
+}
+
+void xf_profile_free(struct xf_profile *profile)
+{
+	if (!profile)
+		return;
+	xf_calltree_free(profile->tree);
+	free(profile->groups);
+	free(profile);
+}

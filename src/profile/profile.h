@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A profile: a recording's samples as one call tree, with the books beside it. What every output
+ * is made from.
+ *
+ * A stack reads, from the root: the domain, vCPU and pCPU where asked for; then what was running:
+ * "[guest kernel]" or "[guest user]", "[idle]", or Xen's functions from the entry to the innermost
+ * one. Where outer frames of Xen are missing, "[incomplete: WHY]" stands in their place.
+ */
+#ifndef XF_PROFILE_PROFILE_H
+#define XF_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "profile/calltree.h"
+#include "profile/recording.h"
+
+#define XF_DOMID_IDLE 0x7fff
+#define XF_ANY_PCPU   UINT32_MAX
+
+struct xf_profile_options {
+	bool by_domain;     /* lowest frames: the domain ... */
+	bool by_vcpu;       /* ... its vCPU ... */
+	bool by_pcpu;       /* ... and the pCPU that it ran on */
+	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
+	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
+};
+#define XF_PROFILE_DEFAULTS ((struct xf_profile_options){.by_domain = true, .pcpu = XF_ANY_PCPU})
+
+/* Every sample is in exactly one of the first three; @incomplete is part of @xen. */
+struct xf_profile_counts {
+	uint64_t guest;
+	uint64_t xen;
+	uint64_t idle;
+	uint64_t incomplete;
+	uint64_t unnamed; /* Xen's, with at least one frame that has no name */
+};
+
+/* The samples of one vCPU on one pCPU. Idle time is in the idle domain's vCPUs. */
+struct xf_profile_group {
+	struct xf_frame_id domain;
+	uint32_t vcpu;
+	uint32_t pcpu;
+	struct xf_profile_counts counts;
+};
+
+struct xf_profile {
+	struct xf_calltree *tree;        /* finished */
+	struct xf_profile_group *groups; /* by domain's name (idle last), vCPU, pCPU */
+	size_t nr_groups;
+	struct xf_profile_counts counts;
+	uint64_t samples; /* all, idle ticks included */
+	uint64_t lost;    /* by the recording's own statistics */
+	uint32_t nr_pcpus;
+	uint64_t frequency;  /* Hz and pCPU; 0: not recorded */
+	uint64_t start_time; /* ns since 1970, UTC; 0: not recorded */
+	uint64_t duration;   /* ns */
+	struct xf_recording_state state;
+	/* Owned by the recording; "" where not recorded. */
+	const char *host;
+	const char *xen_version;
+	const char *build_id;
+};
+
+/*
+ * Makes the profile of @recording, which must outlive it.
+ * Return: 0 and *@profile, to be freed with xf_profile_free; -ENODATA where no sample is left
+ * (@error says why), -ENOMEM.
+ */
+int xf_profile_build(const struct xf_recording *recording, const struct xf_profile_options *options,
+                     struct xf_profile **profile, struct xf_error *error);
+void xf_profile_free(struct xf_profile *profile);
+
+/* The name that a domain goes by: "Idle", its own at that time, or "d5". @text has room for what
+ * has to be made up. */
+const char *xf_domain_name(const struct xf_recording *recording, uint16_t domid, uint64_t tsc,
+                           char text[16]);
+
+#endif
