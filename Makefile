@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+#   make            builds build/xenflame
+#   make check      unit, golden and lab smoke tests, lints; ends with one line of counts
+#   make check-lab  everything that boots
+#   make demo       from nothing to out/host.svg on an emulated host
+#   make install    PREFIX=/usr/local, DESTDIR=
+#   make format     clang-format over all sources
+#
+# WERROR= builds with other compilers than CI's; SANITIZE=1 builds the tool under ASan and UBSan.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+CC ?= gcc
+WERROR ?= -Werror
+B := build
+
+ifeq ($(SANITIZE),1)
+B := build/sanitize
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+endif
+
+CFLAGS ?= -O2 -g
+override CFLAGS += -std=gnu17 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wno-missing-field-initializers $(WERROR) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 \
+	-DXF_VERSION='"$(VERSION)"' -Iinclude -Isrc -MMD -MP $(SANITIZERS)
+
+# Rooms that touch nothing but memory, and those that need Xen's or the system's libraries.
+PURE_ROOMS := base unwind symbol profile output
+HOST_ROOMS := xen cmd
+PURE_LIBS := -lZydis -lzstd
+HOST_LIBS := -lxencall -lxenforeignmemory -lxenstore -lelf
+
+pure_sources := $(foreach room,$(PURE_ROOMS),$(wildcard src/$(room)/*.c))
+host_sources := $(foreach room,$(HOST_ROOMS),$(wildcard src/$(room)/*.c))
+pure_objects := $(pure_sources:%.c=$(B)/%.o)
+host_objects := $(host_sources:%.c=$(B)/%.o) $(B)/agent/embed.o
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all check check-lab demo install format lint clean unit
+
+all: $(B)/xenflame
+
+$(B)/xenflame: $(host_objects) $(pure_objects)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(HOST_LIBS) $(PURE_LIBS)
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -c -o $@ $<
+
+include agent/agent.mk
+include tests/tests.mk
+-include lab/lab.mk
+-include bench/bench.mk
+
+clean:
+	rm -rf build
+
+format:
+	clang-format -i $(shell git ls-files '*.c' '*.h')
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

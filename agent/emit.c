@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * In the softirq, before the vCPU goes back to its guest: cut the waiting samples of this pCPU into
+ * trace records and hand them to Xen. Xen's trace function takes this pCPU's trace lock with
+ * interrupts off; only code of this pCPU that is not in an NMI ever takes it.
+ *
+ * We share the softirq in which Xen kicks a vCPU out of its guest. Xen's own handler for it does
+ * nothing, since the exit is the purpose, so ours replaces it wholly.
+ */
+#include "peek.h"
+
+static void trace(uint32_t event, unsigned int bytes, const void *data)
+{
+	if (xf_config.trace_takes_cycles)
+		xen_trace_cycles(event, 0, bytes, data);
+	else
+		xen_trace(event, bytes, data);
+}
+
+/*
+ * What only now is known: the exit handler of an HVM vCPU has by now copied the guest's registers
+ * out of the VMCB. The vCPU may have been switched away before this softirq got its turn: then the
+ * frame belongs to another one.
+ */
+static void complete(struct xf_slot *slot)
+{
+	uint64_t stack = xf_peek_own_stack();
+	struct xf_sample *head = &slot->head;
+	const struct xen_cpu_user_regs *frame = xf_peek_guest_frame(stack);
+
+	if (slot->vcpu != xf_peek_current(stack)) {
+		if (head->flags & XF_SAMPLE_AFTER_STGI)
+			head->flags |= XF_SAMPLE_NO_GUEST_REGS;
+		return;
+	}
+	if (head->flags & XF_SAMPLE_AFTER_STGI) {
+		head->guest_rip = frame->rip;
+		head->guest_rsp = frame->rsp;
+		head->guest_rbp = frame->rbp;
+		head->guest_cs = frame->cs;
+	}
+	head->cr3 = xf_machine_cr3();
+	head->hvm_cr3 = xf_peek_hvm_cr3(slot->vcpu);
+}
+
+static void emit(struct xf_slot *slot)
+{
+	const char *bytes = (const char *)&slot->head;
+	uint32_t left = slot->head.bytes;
+	uint32_t sequence = slot->head.sequence;
+	uint32_t part;
+
+	/* At most 41 turns: bytes never exceeds head and XF_MAX_WORDS words. */
+	for (part = 0; left; part++) {
+		uint32_t size = left < XF_PART_BYTES ? left : XF_PART_BYTES;
+
+		trace(XF_PART_EVENT(sequence, part), size, bytes);
+		bytes += size;
+		left -= size;
+	}
+}
+
+void xf_emit_softirq(void)
+{
+	uint32_t cpu = xf_peek_processor_id(xf_peek_own_stack());
+	struct xf_pcpu *self;
+	unsigned int turns;
+
+	if (cpu >= xf_config.nr_pcpus)
+		return;
+	self = &xf_pcpus[cpu];
+	/* NMIs may add samples meanwhile; twice the ring is enough, the rest has raised it again. */
+	for (turns = 0; turns < 2 * XF_SLOTS; turns++) {
+		uint32_t tail = self->tail;
+
+		if (tail == __atomic_load_n(&self->head, __ATOMIC_ACQUIRE))
+			return;
+		complete(&self->slots[tail % XF_SLOTS]);
+		emit(&self->slots[tail % XF_SLOTS]);
+		__atomic_store_n(&self->tail, tail + 1, __ATOMIC_RELEASE);
+	}
+}
+
+void xf_emit_control(enum xf_control kind, const uint32_t *words, unsigned int nr)
+{
+	trace(XF_TRACE_CONTROL | kind, nr * sizeof(*words), words);
+}

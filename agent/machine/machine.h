@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The instructions that C has no words for. The agent's tests replace this file, and nothing else,
+ * to run the same code as an ordinary program.
+ */
+#ifndef XF_AGENT_MACHINE_H
+#define XF_AGENT_MACHINE_H
+
+#include <stdint.h>
+
+/* Context: any. The stack pointer, good enough to tell which stack we are on. */
+static inline uint64_t xf_machine_stack_pointer(void)
+{
+	uint64_t value;
+
+	__asm__ volatile("mov %%rsp, %0" : "=r"(value));
+	return value;
+}
+
+/* Context: any. The time stamp counter. */
+static inline uint64_t xf_machine_tsc(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* Context: ring 0. The page table root in use. */
+static inline uint64_t xf_machine_cr3(void)
+{
+	uint64_t value;
+
+	__asm__ volatile("mov %%cr3, %0" : "=r"(value));
+	return value;
+}
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The few things of Xen that the agent uses, declared here by their ABI. Symbols whose name starts
+ * with xen_ are bound by the tool (src/xen/payload.c) to Xen's function or variable of the name in
+ * the comment, whatever its file; the others by Xen's loader, by their own name.
+ *
+ * Hidden visibility makes the compiler use direct PC-relative references, the only relocations that
+ * Xen's live patch loader takes.
+ */
+#ifndef XF_AGENT_XEN_H
+#define XF_AGENT_XEN_H
+
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Registers as saved by Xen's entry code: public ABI, arch-x86/xen-x86_64.h cpu_user_regs. */
+struct xen_cpu_user_regs {
+	uint64_t r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
+	uint32_t error_code, entry_vector;
+	uint64_t rip;
+	uint16_t cs, pad0;
+	uint32_t pad1;
+	uint64_t rflags;
+	uint64_t rsp;
+	uint64_t ss;
+};
+
+/* Opaque; Xen's struct timer takes 40 to 56 bytes in 4.14 to 4.22. */
+struct xen_timer {
+	uint64_t space[16];
+};
+
+typedef int xen_nmi_callback_t(const struct xen_cpu_user_regs *regs, int cpu);
+typedef void xen_softirq_handler_t(void);
+
+/* Time and timers (xen/timer.h, xen/time.h): nanoseconds of Xen's system time. Context: not NMI. */
+int64_t get_s_time(void);
+void init_timer(struct xen_timer *timer, void (*function)(void *), void *data, unsigned int cpu);
+void set_timer(struct xen_timer *timer, int64_t expires);
+void migrate_timer(struct xen_timer *timer, unsigned int cpu);
+void kill_timer(struct xen_timer *timer);
+
+/* NMIs (asm/nmi.h): one slot, the previous content is returned; non-zero from it means "handled". */
+xen_nmi_callback_t *set_nmi_callback(xen_nmi_callback_t *callback);
+extern xen_nmi_callback_t *xen_saved_nmi_callback; /* arch/x86/livepatch.c#saved_nmi_callback */
+/* Sends an IPI to the CPUs of @mask (asm/smp.h). Context: not NMI. */
+void send_IPI_mask(const unsigned long *mask, int vector);
+#define XEN_APIC_DM_NMI 0x400 /* delivery mode NMI in the APIC's ICR: Intel SDM volume 3, 10.6.1 */
+
+/* Softirqs (xen/softirq.h). raise_softirq sets a bit for this CPU, atomically. Context: any. */
+void open_softirq(int number, xen_softirq_handler_t *handler);
+void raise_softirq(unsigned int number);
+extern xen_softirq_handler_t *xen_softirq_handlers[]; /* common/softirq.c#softirq_handlers */
+xen_softirq_handler_t xen_vcpu_kick_softirq;	      /* arch/x86/domain.c#vcpu_kick_softirq */
+
+/* Tracing (xen/trace.h). Either may be missing; the tool then binds both to the other one. */
+void xen_trace_cycles(uint32_t event, _Bool cycles, unsigned int bytes, const void *data);
+void xen_trace(uint32_t event, unsigned int bytes, const void *data);
+#define XEN_TRACE_CYCLES (1u << 31) /* xen_trace: the record carries the TSC (public trace.h) */
+extern const uint32_t xen_tb_event_mask; /* common/trace.c#tb_event_mask */
+
+/* CPUs: Xen's arrays are indexed by pCPU number. */
+extern void *const stack_base[];	   /* the pCPU's 32 KiB stack */
+extern const void *const idle_vcpu[];	   /* the pCPU's idle vCPU */
+extern const unsigned long cpu_online_map[]; /* a bit a pCPU */
+
+#pragma GCC visibility pop
+
+#endif

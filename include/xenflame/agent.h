@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the tool writes into the agent before it uploads it: how this Xen is laid out, discovered in
+ * dom0 from Xen's symbols and machine code. The agent checks what it can before its first NMI and
+ * refuses (enum xf_refusal) where Xen turns out to be other than told.
+ */
+#ifndef XENFLAME_AGENT_H
+#define XENFLAME_AGENT_H
+
+#include <stdint.h>
+
+/* Names in the agent's object that the tool looks for. */
+#define XF_SYMBOL_CONFIG "xf_config"		 /* struct xf_agent_config, in .data */
+#define XF_SYMBOL_PCPUS "xf_pcpus"		 /* undefined: the tool provides the zeroed array */
+#define XF_SYMBOL_PCPU_BYTES "xf_pcpu_bytes" /* uint32_t, in .rodata: one element's size */
+
+/* Xen's stack of a pCPU is 32 KiB, aligned to its size, since Xen 3 (asm/config.h STACK_ORDER). */
+#define XF_STACK_BYTES 0x8000u
+
+struct xf_agent_config {
+	uint32_t version;   /* XF_FORMAT_VERSION */
+	uint32_t nr_pcpus;  /* elements of xf_pcpus: highest possible pCPU number + 1 */
+	uint32_t frequency; /* samples a second and pCPU */
+	uint32_t trace_takes_cycles; /* Xen's trace function has the separate "cycles" argument */
+	uint64_t seed;		     /* of the jitter; not 0 */
+
+	/* Offsets within a pCPU's stack. */
+	uint32_t frame_offset;	      /* the guest's register frame: struct cpu_info's start */
+	uint32_t processor_id_offset; /* 32 bits */
+	uint32_t current_vcpu_offset; /* 64 bits */
+	uint32_t vcpu_domain_offset;  /* within struct vcpu: pointer to its domain */
+
+	/* Where return addresses may point: Xen's text, and the area of live patches. */
+	uint64_t text_start;
+	uint64_t text_end;
+	uint64_t livepatch_start;
+	uint64_t livepatch_end;
+
+	/* AMD: the address after STGI in the VM exit path; 0 where this Xen has none. */
+	uint64_t after_stgi;
+
+	/*
+	 * A pCPU whose idle loop has called Xen's pm_idle hook has idle_return at idle_slot bytes
+	 * below the frame, or eight bytes lower, as the loop was jumped to or called. 0: unknown;
+	 * then every pCPU that runs an idle vCPU counts as idle.
+	 */
+	uint64_t idle_return;
+	uint32_t idle_slot;
+
+	/* Within struct vcpu: an HVM or PVH guest's CR3; 0: unknown. Within struct domain: the
+	   32-bit options, whose bit 0 says HVM or PVH. */
+	uint32_t vcpu_hvm_cr3_offset;
+	uint32_t domain_options_offset;
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct xf_agent_config) == 104, "layout of struct xf_agent_config");
+
+#endif
