@@ -376,16 +376,22 @@ static void serve(const char *device)
 int main(void)
 {
 	const char *class = "/sys/class/virtio-ports";
+	const char *path = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/lab/bin";
 	DIR *dir = opendir(class);
 	struct dirent *entry;
 	int servers = 0;
 
+	setenv("PATH", path, 1);
+	setenv("HOME", "/root", 1);
+	if (chdir("/root"))
+		perror("/root");
+
 	while (dir && (entry = readdir(dir))) {
-		char path[512], name[64] = "";
+		char file_name[512], name[64] = "";
 		FILE *file;
 
-		snprintf(path, sizeof(path), "%s/%s/name", class, entry->d_name);
-		file = fopen(path, "re");
+		snprintf(file_name, sizeof(file_name), "%s/%s/name", class, entry->d_name);
+		file = fopen(file_name, "re");
 		if (!file)
 			continue;
 		if (!fgets(name, sizeof(name), file))
@@ -393,9 +399,9 @@ int main(void)
 		fclose(file);
 		if (strncmp(name, "xenflame.lab.", 13))
 			continue;
-		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+		snprintf(file_name, sizeof(file_name), "/dev/%s", entry->d_name);
 		if (fork() == 0)
-			serve(path);
+			serve(file_name);
 		servers++;
 	}
 	if (!servers) {
