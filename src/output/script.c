@@ -68,18 +68,6 @@ static void write_xen(FILE *out, const struct xf_stacks *stacks, const struct xf
 	}
 }
 
-static bool is_wanted(const struct event *event, const struct xf_profile_options *options)
-{
-	char number[8];
-
-	if (options->pcpu != XF_ANY_PCPU && options->pcpu != event->pcpu)
-		return false;
-	if (!options->domain || strcmp(options->domain, event->domain) == 0)
-		return true;
-	snprintf(number, sizeof(number), "%u", event->domid);
-	return strcmp(options->domain, number) == 0;
-}
-
 /* Return: the number of events written. */
 static uint64_t write_record(FILE *out, const struct xf_recording *recording,
                              const struct xf_stacks *stacks,
@@ -98,7 +86,7 @@ static uint64_t write_record(FILE *out, const struct xf_recording *recording,
 	char text[16];
 
 	event.domain = xf_domain_name(recording, event.domid, tsc, text);
-	if (!is_wanted(&event, options))
+	if (!xf_profile_wants(options, event.domid, event.domain, event.pcpu))
 		return 0;
 	for (uint64_t i = 0; i < count && !ferror(out); i++) {
 		write_head(out, &event);

@@ -90,17 +90,17 @@ const char *xf_domain_name(const struct xf_recording *recording, uint16_t domid,
 
 /* ---- Below Xen's frames ---------------------------------------------------------------------- */
 
-static bool is_wanted(const struct builder *builder, const struct owner *owner, const char *name)
+bool xf_profile_wants(const struct xf_profile_options *options, uint16_t domid, const char *name,
+                      uint32_t pcpu)
 {
-	const char *domain = builder->options->domain;
 	char number[8];
 
-	if (builder->options->pcpu != XF_ANY_PCPU && builder->options->pcpu != owner->pcpu)
+	if (options->pcpu != XF_ANY_PCPU && options->pcpu != pcpu)
 		return false;
-	if (!domain || strcmp(domain, name) == 0)
+	if (!options->domain || strcmp(options->domain, name) == 0)
 		return true;
-	snprintf(number, sizeof(number), "%u", owner->domid);
-	return strcmp(domain, number) == 0;
+	snprintf(number, sizeof(number), "%u", domid);
+	return strcmp(options->domain, number) == 0;
 }
 
 static int find_group(struct builder *builder, const struct owner *owner, struct xf_frame_id domain,
@@ -159,7 +159,7 @@ static int push_owner(struct builder *builder, const struct owner *owner, struct
 
 	*group = NULL;
 	*node = XF_CALLTREE_ROOT;
-	if (!is_wanted(builder, owner, name))
+	if (!xf_profile_wants(options, owner->domid, name, owner->pcpu))
 		return 0;
 	code = xf_calltree_frame(builder->tree, kind, name, &domain);
 	if (!code)

@@ -74,6 +74,10 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
                      struct xf_profile **profile, struct xf_error *error);
 void xf_profile_free(struct xf_profile *profile);
 
+/* Return: whether the filters of @options let through samples of that domain, named @name. */
+bool xf_profile_wants(const struct xf_profile_options *options, uint16_t domid, const char *name,
+                      uint32_t pcpu);
+
 /* The name that a domain goes by: "Idle", its own at that time, or "d5". @text has room for what
  * has to be made up. */
 const char *xf_domain_name(const struct xf_recording *recording, uint16_t domid, uint64_t tsc,

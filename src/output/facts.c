@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "output/facts.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "output/text.h"
+
+/* Appends to @text, which holds @size bytes, as much as fits. */
+static void append(char *text, size_t size, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+static void append(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + used, size - used, format, arguments);
+	va_end(arguments);
+}
+
+#define APPEND(field, ...) append((field), sizeof(field), __VA_ARGS__)
+
+static void tell_host(const struct xf_profile *profile, struct xf_facts *facts)
+{
+	APPEND(facts->host, "%.200s", profile->host[0] ? profile->host : "unnamed host");
+	if (profile->xen_version[0])
+		APPEND(facts->host, ", Xen %.100s", profile->xen_version);
+	if (profile->nr_pcpus)
+		APPEND(facts->host, ", %" PRIu32 " pCPU%s", profile->nr_pcpus,
+		       profile->nr_pcpus == 1 ? "" : "s");
+}
+
+static void tell_time(const struct xf_profile *profile, struct xf_facts *facts)
+{
+	char time[32];
+
+	if (xf_text_time(profile->start_time, time)[0])
+		APPEND(facts->recorded, "%s, ", time);
+	APPEND(facts->recorded, "%" PRIu64 ".%" PRIu64 " s", profile->duration / 1000000000,
+	       profile->duration / 100000000 % 10);
+	if (profile->frequency)
+		APPEND(facts->recorded, " at %" PRIu64 " Hz", profile->frequency);
+}
+
+static void tell_notes(const struct xf_profile *profile, struct xf_facts *facts)
+{
+	const struct xf_recording_state *state = &profile->state;
+
+	if (state->truncated)
+		APPEND(facts->notes, "the file was cut off; ");
+	else if (!state->closed)
+		APPEND(facts->notes, "the recorder did not finish; ");
+	if (state->damaged)
+		APPEND(facts->notes, "%" PRIu64 " damaged parts left out; ", state->damaged);
+	if (state->unknown_chunks || state->unknown_records)
+		APPEND(facts->notes,
+		       "%" PRIu64 " parts of a kind that this version does not know; ",
+		       state->unknown_chunks + state->unknown_records);
+	if (facts->notes[0])
+		facts->notes[strlen(facts->notes) - 2] = 0;
+}
+
+void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
+{
+	const struct xf_profile_counts *counts = &profile->counts;
+	char text[32];
+
+	memset(facts, 0, sizeof(*facts));
+	tell_host(profile, facts);
+	tell_time(profile, facts);
+	APPEND(facts->samples, "%s (", xf_text_count(profile->samples, text));
+	APPEND(facts->samples, "guests %s, ", xf_text_count(counts->guest, text));
+	APPEND(facts->samples, "Xen %s, ", xf_text_count(counts->xen, text));
+	APPEND(facts->samples, "idle %s)", xf_text_count(counts->idle, text));
+	APPEND(facts->quality, "lost %s, ", xf_text_count(profile->lost, text));
+	APPEND(facts->quality, "incomplete %s", xf_text_count(counts->incomplete, text));
+	if (counts->incomplete)
+		APPEND(facts->quality, " (%.1f%% of Xen's)",
+		       xf_percent(counts->incomplete, counts->xen));
+	if (counts->unnamed)
+		APPEND(facts->quality, ", with unnamed frames %s",
+		       xf_text_count(counts->unnamed, text));
+	tell_notes(profile, facts);
+}
