@@ -15,8 +15,8 @@
 #include "xenflame/agent.h"
 #include "xenflame/sample.h"
 
-/* Samples that may wait on one pCPU until it comes by the softirq: a hypercall of 160 ms at 99 Hz. */
-#define XF_SLOTS 16u
+/* Samples that may wait on one pCPU until it comes by the softirq: a hypercall of 80 ms at 99 Hz. */
+#define XF_SLOTS 8u
 
 /* A captured sample that waits to be emitted. */
 struct xf_slot {
@@ -26,9 +26,7 @@ struct xf_slot {
 };
 
 struct xf_pcpu {
-	/* Written in the load hook, then constant. */
-	unsigned long mask[4096 / 64]; /* cpumask of this pCPU alone; Xen allows 4095 CPUs */
-	struct xen_timer timer;	       /* paces this pCPU, from another one; Xen's timer code locks it */
+	struct xen_timer timer; /* paces this pCPU, from another one; Xen's timer code locks it */
 
 	/* Set by whoever sends this pCPU an NMI, under @lock; cleared by its NMI handler. */
 	uint32_t kicked;
@@ -78,6 +76,13 @@ struct xf_agent {
 #pragma GCC visibility push(hidden)
 extern struct xf_agent_config xf_config;
 extern struct xf_agent xf_agent;
+/*
+ * Row 1 + n is the mask of pCPU n, for n below 64. Seen from k words earlier it is that of pCPU
+ * 64 * k + n, since the words before are zero: so this serves all CPUs that Xen allows (4095).
+ * Written in the load hook, then constant.
+ */
+#define XF_MASK_WORDS 64u
+extern unsigned long xf_masks[65][XF_MASK_WORDS];
 extern struct xf_pcpu xf_pcpus[]; /* xf_config.nr_pcpus elements, zeroed, provided by the tool */
 
 /* capture.c. Context: NMI. Takes a sample where the NMI is ours. Return: 1 if it was, else 0. */

@@ -50,7 +50,7 @@ static void emit(struct xf_slot *slot)
 	uint32_t sequence = slot->head.sequence;
 	uint32_t part;
 
-	/* At most 41 turns: bytes never exceeds head and XF_MAX_WORDS words. */
+	/* At most 32 turns: bytes never exceeds head and XF_MAX_WORDS words. */
 	for (part = 0; left; part++) {
 		uint32_t size = left < XF_PART_BYTES ? left : XF_PART_BYTES;
 

@@ -93,7 +93,7 @@ static void kick(uint32_t cpu, int64_t now)
 			return;
 	}
 	pcpu->kicked_at = now;
-	send_IPI_mask(pcpu->mask, XEN_APIC_DM_NMI);
+	send_IPI_mask(xf_masks[1 + cpu % 64] - cpu / 64, XEN_APIC_DM_NMI);
 }
 
 /* Moves the due time past @now; whole periods that nobody served are skipped, and counted. */

@@ -10,6 +10,7 @@
 
 struct xf_agent_config xf_config = {.version = XF_FORMAT_VERSION};
 struct xf_agent xf_agent;
+unsigned long xf_masks[65][XF_MASK_WORDS];
 extern const uint32_t xf_pcpu_bytes __attribute__((visibility("hidden")));
 const uint32_t xf_pcpu_bytes = sizeof(struct xf_pcpu);
 
@@ -106,15 +107,16 @@ void xf_finish(void)
 static void load_hook(void)
 {
 	int64_t now = get_s_time();
-	uint32_t cpu;
+	uint32_t cpu, bit;
 
 	xf_agent.period = 1000000000ll / xf_config.frequency;
 	xf_agent.lease_time = now;
 	xf_agent.lease_value = xen_tb_event_mask & XF_LEASE_MASK;
+	for (bit = 0; bit < 64; bit++)
+		xf_masks[1 + bit][0] = 1ul << bit;
 	for (cpu = 0; cpu < xf_config.nr_pcpus; cpu++) {
 		struct xf_pcpu *pcpu = &xf_pcpus[cpu];
 
-		pcpu->mask[cpu / 64] = 1ul << (cpu % 64);
 		pcpu->random = xf_config.seed + cpu;
 		pcpu->due = now + xf_agent.period;
 		init_timer(&pcpu->timer, xf_pace_tick, (void *)(uint64_t)cpu, 0);

@@ -80,7 +80,7 @@ enum xf_sample_flags {
 };
 
 /* At most so many stack words in a sample. */
-#define XF_MAX_WORDS 128u
+#define XF_MAX_WORDS 96u
 
 /*
  * A stack word: its place, counted in 8-byte words up from RSP, in bits 48 to 63; the low 48 bits

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One pCPU's trace buffer contents, turned back into the agent's samples and control records. Pure.
+ * Whatever the bytes are, nothing is read outside them, and nothing is lost without being counted.
+ */
+#ifndef XF_XEN_STREAM_H
+#define XF_XEN_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xenflame/sample.h"
+
+struct xf_stream {
+	uint32_t pcpu;
+	/* The sample being put together. */
+	_Alignas(8) uint8_t sample[XF_SAMPLE_HEAD_BYTES + 8 * XF_MAX_WORDS + XF_PART_BYTES];
+	uint32_t filled;
+	uint32_t next_part;
+	uint32_t sequence; /* low six bits */
+	bool open;
+	/* The books. */
+	uint64_t delivered;	   /* whole samples handed on */
+	uint64_t broken;	   /* samples of which a part was missing or made no sense */
+	uint64_t lost_records;	   /* as Xen reports them: trace records, several to a sample */
+	uint64_t foreign_records;  /* of other trace classes */
+	uint64_t damaged_bytes;	   /* skipped because they can't be a record */
+};
+
+/* What a stream hands on. Pointers are valid during the call only. Any may be NULL. */
+struct xf_stream_sink {
+	void *context;
+	void (*sample)(void *context, const struct xf_sample *sample);
+	/* @words has @nr 32-bit words, at most 7. */
+	void (*control)(void *context, enum xf_control kind, const uint32_t *words, size_t nr);
+};
+
+void xf_stream_init(struct xf_stream *stream, uint32_t pcpu);
+
+/* Takes the @size bytes that have come since the last call; records do not straddle calls. */
+void xf_stream_feed(struct xf_stream *stream, const uint8_t *bytes, size_t size,
+		    const struct xf_stream_sink *sink);
+
+#endif
