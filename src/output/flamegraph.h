@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A profile as one self-contained SVG: interactive in a browser, whole without a script.
+ */
+#ifndef XF_OUTPUT_FLAMEGRAPH_H
+#define XF_OUTPUT_FLAMEGRAPH_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+struct xf_flamegraph_options {
+	const char *title; /* NULL: one that names the host */
+	uint32_t width;    /* of the picture as it is without a script, in pixels */
+	double min_width;  /* frames narrower than this many pixels are not drawn; their samples
+	                      are in the frames below them all the same */
+};
+#define XF_FLAMEGRAPH_DEFAULTS ((struct xf_flamegraph_options){.width = 1200, .min_width = 0.1})
+
+/* Return: 0 or -ENOMEM; the caller looks at ferror(@out). */
+int xf_flamegraph_write(FILE *out, const struct xf_profile *profile,
+                        const struct xf_flamegraph_options *options);
+
+#endif
