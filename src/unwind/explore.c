@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/explore.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Offsets still to be decoded from. */
+struct pending {
+	uint32_t *offsets;
+	size_t count, room;
+};
+
+/* Return: @array with room for @count + @more elements, NULL without memory (@array still valid).
+ */
+static void *grow(void *array, size_t *room, size_t count, size_t more, size_t element)
+{
+	size_t wanted;
+	void *bigger;
+
+	if (count + more <= *room)
+		return array;
+	wanted = *room + *room / 2 + more + 1024;
+	bigger = reallocarray(array, wanted, element);
+	if (bigger != NULL)
+		*room = wanted;
+	return bigger;
+}
+
+static int pend(struct pending *pending, uint32_t offset)
+{
+	uint32_t *offsets = grow(pending->offsets, &pending->room, pending->count, 1,
+	                         sizeof(*pending->offsets));
+
+	if (offsets == NULL)
+		return -ENOMEM;
+	pending->offsets = offsets;
+	pending->offsets[pending->count++] = offset;
+	return 0;
+}
+
+static uint32_t target_offset(const struct xf_graph *graph, uint32_t offset,
+                              const struct xf_decoded *decoded)
+{
+	int64_t target = (int64_t)offset + decoded->target;
+
+	if (decoded->flow != XF_FLOW_JUMP && decoded->flow != XF_FLOW_BRANCH &&
+	    decoded->flow != XF_FLOW_CALL)
+		return XF_NOWHERE;
+	if (target < 0 || (uint64_t)target >= graph->code->size)
+		return XF_NOWHERE;
+	return target;
+}
+
+static int record(struct xf_graph *graph, uint32_t offset, const struct xf_decoded *decoded)
+{
+	struct xf_insn *insns, *insn;
+	struct xf_op *ops;
+
+	insns = grow(graph->insns, &graph->room_insns, graph->nr_insns, 1, sizeof(*insns));
+	if (insns == NULL)
+		return -ENOMEM;
+	graph->insns = insns;
+	ops = grow(graph->ops, &graph->room_ops, graph->nr_ops, XF_MAX_OPS, sizeof(*ops));
+	if (ops == NULL)
+		return -ENOMEM;
+	graph->ops = ops;
+	insn = &insns[graph->nr_insns++];
+	insn->offset = offset;
+	insn->target = target_offset(graph, offset, decoded);
+	insn->first_op = graph->nr_ops;
+	insn->kills = decoded->kills;
+	insn->row = 0;
+	insn->length = decoded->length;
+	insn->flow = decoded->flow;
+	insn->nr_ops = decoded->nr_ops;
+	insn->padding = decoded->padding;
+	for (unsigned int i = 0; i < decoded->nr_ops; i++)
+		ops[graph->nr_ops++] = decoded->ops[i];
+	graph->at[offset] = graph->nr_insns;
+	return 0;
+}
+
+/* Where RSP gets a value from elsewhere, what follows may have to be understood from behind. */
+static bool switches_stack(const struct xf_decoded *decoded)
+{
+	for (unsigned int i = 0; i < decoded->nr_ops; i++) {
+		const struct xf_op *op = &decoded->ops[i];
+
+		if (op->kind == XF_OP_COPY && op->dst == XF_REG_RSP && op->src != XF_REG_RSP &&
+		    op->src != XF_REG_RBP)
+			return true;
+		if (op->kind == XF_OP_LOAD && op->dst == XF_REG_RSP)
+			return true;
+	}
+	return false;
+}
+
+/* Marks what begins after or because of the instruction at @offset. Return: whether to go on. */
+static int follow(struct xf_graph *graph, struct pending *pending, uint32_t offset,
+                  const struct xf_decoded *decoded, bool *on)
+{
+	uint32_t target = target_offset(graph, offset, decoded);
+	uint32_t next = offset + decoded->length;
+
+	*on = decoded->flow == XF_FLOW_NEXT || decoded->flow == XF_FLOW_BRANCH ||
+	      decoded->flow == XF_FLOW_CALL || decoded->flow == XF_FLOW_CALL_INDIRECT;
+	if (next >= graph->code->size)
+		*on = false;
+	if (*on && (decoded->flow != XF_FLOW_NEXT || switches_stack(decoded)))
+		graph->marks[next] |= XF_MARK_LEADER;
+	if (target == XF_NOWHERE)
+		return 0;
+	graph->marks[target] |= XF_MARK_LEADER;
+	return graph->at[target] == 0 ? pend(pending, target) : 0;
+}
+
+static int decode_run(struct xf_graph *graph, const struct xf_decoder *decoder,
+                      struct pending *pending, uint32_t offset)
+{
+	const struct xf_code *code = graph->code;
+	struct xf_decoded decoded;
+	bool on = true;
+	int ret;
+
+	graph->marks[offset] |= XF_MARK_LEADER;
+	while (on) {
+		if (graph->at[offset] != 0) {
+			graph->marks[offset] |= XF_MARK_LEADER;
+			return 0;
+		}
+		xf_insn_decode(decoder, code->bytes + offset, code->size - offset, &decoded);
+		if (decoded.flow == XF_FLOW_BAD)
+			graph->marks[offset] |= XF_MARK_BAD;
+		ret = record(graph, offset, &decoded);
+		if (ret == 0)
+			ret = follow(graph, pending, offset, &decoded, &on);
+		if (ret != 0)
+			return ret;
+		offset += decoded.length;
+	}
+	return 0;
+}
+
+static int decode_pending(struct xf_graph *graph, const struct xf_decoder *decoder,
+                          struct pending *pending)
+{
+	int ret = 0;
+
+	while (ret == 0 && pending->count != 0) {
+		uint32_t offset = pending->offsets[--pending->count];
+
+		if (graph->at[offset] == 0)
+			ret = decode_run(graph, decoder, pending, offset);
+	}
+	return ret;
+}
+
+/* Zeros up to the next multiple of 16, or to the end, as linkers fill. */
+static bool zero_fill(const struct xf_code *code, uint32_t offset)
+{
+	do {
+		if (code->bytes[offset] != 0)
+			return false;
+	} while (++offset < code->size && offset % 16 != 0);
+	return true;
+}
+
+/* Return: the length of a filler at @offset, 0 where there is code. */
+static uint32_t filler(const struct xf_graph *graph, const struct xf_decoder *decoder,
+                       uint32_t offset)
+{
+	struct xf_decoded decoded;
+
+	if (graph->code->bytes[offset] == 0 && zero_fill(graph->code, offset))
+		return 1;
+	xf_insn_decode(decoder, graph->code->bytes + offset, graph->code->size - offset, &decoded);
+	return decoded.padding ? decoded.length : 0;
+}
+
+/* Finds code that nothing leads to: what is neither decoded nor filler. */
+static int adopt_orphans(struct xf_graph *graph, const struct xf_decoder *decoder,
+                         struct pending *pending)
+{
+	bool padded = true;
+	uint32_t offset = 0;
+	int ret = 0;
+
+	while (ret == 0 && offset < graph->code->size) {
+		const struct xf_insn *insn = xf_graph_insn(graph, offset);
+		uint32_t length;
+
+		if (insn != NULL) {
+			offset += insn->length;
+			padded = insn->padding;
+			continue;
+		}
+		length = filler(graph, decoder, offset);
+		if (length != 0) {
+			for (; length != 0 && offset < graph->code->size; length--)
+				graph->marks[offset++] |= XF_MARK_PADDING;
+			padded = true;
+			continue;
+		}
+		graph->marks[offset] |= XF_MARK_ORPHAN;
+		if (padded && (graph->code->address + offset) % 16 == 0)
+			graph->marks[offset] |= XF_MARK_ALIGNED;
+		ret = pend(pending, offset);
+		if (ret == 0)
+			ret = decode_pending(graph, decoder, pending);
+	}
+	return ret;
+}
+
+int xf_graph_explore(struct xf_graph *graph, const uint64_t *entries, size_t nr_entries)
+{
+	struct pending pending = {0};
+	struct xf_decoder decoder;
+	int ret = 0;
+
+	xf_decoder_start(&decoder);
+	for (size_t i = 0; ret == 0 && i < nr_entries; i++) {
+		uint64_t offset = entries[i] - graph->code->address;
+
+		if (offset >= graph->code->size)
+			continue;
+		graph->marks[offset] |= XF_MARK_ENTRY | XF_MARK_LEADER;
+		ret = pend(&pending, offset);
+	}
+	if (ret == 0)
+		ret = decode_pending(graph, &decoder, &pending);
+	if (ret == 0)
+		ret = adopt_orphans(graph, &decoder, &pending);
+	free(pending.offsets);
+	return ret;
+}

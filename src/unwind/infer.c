@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/infer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/back.h"
+
+/* One run over the code. */
+struct run {
+	struct xf_graph *graph;
+	struct xf_state *states;
+	uint8_t *grounds;
+	struct xf_back back;
+	uint8_t *queued;
+	size_t tail; /* of graph->queue */
+	uint8_t ground;
+};
+
+void xf_infer_step(const struct xf_graph *graph, const struct xf_insn *insn, struct xf_state *state)
+{
+	xf_state_step(state, insn->kills, &graph->ops[insn->first_op], insn->nr_ops,
+	              insn->offset + 1);
+}
+
+/* Brings @state to the beginning of the block @to. */
+static void arrive(struct run *run, uint32_t to, const struct xf_state *state)
+{
+	if (to == XF_NOWHERE || state->kind == XF_STATE_NONE)
+		return;
+	/* What stands on weaker ground changes nothing that stands on a stronger one. */
+	if (run->grounds[to] != XF_GROUND_NONE && run->grounds[to] < run->ground)
+		return;
+	if (!xf_state_merge(&run->states[to], state))
+		return;
+	if (run->grounds[to] == XF_GROUND_NONE)
+		run->grounds[to] = run->ground;
+	if (run->queued[to])
+		return;
+	run->queued[to] = 1;
+	run->graph->queue[run->tail++] = to;
+}
+
+static bool has_base(const struct xf_state *state)
+{
+	return xf_value_origin(state->reg[XF_REG_RSP]) == XF_ORIGIN_FRAME ||
+	       xf_value_origin(state->reg[XF_REG_RBP]) == XF_ORIGIN_FRAME ||
+	       state->base_slot != XF_VALUE_UNKNOWN;
+}
+
+/*
+ * A jump or a fall into @to. A block that is called begins a frame of its own, whoever else jumps
+ * there; an entry is not spoilt by one who has left his stack for another.
+ */
+static void jump_to(struct run *run, uint32_t to, const struct xf_state *state)
+{
+	const struct xf_block *block;
+
+	if (to == XF_NOWHERE)
+		return;
+	block = &run->graph->blocks[to];
+	if (block->flags & XF_BLOCK_CALLED)
+		return;
+	if (!has_base(state) && (run->graph->marks[block->first] & XF_MARK_ENTRY))
+		return;
+	arrive(run, to, state);
+}
+
+/* On to the following block. Behind a change of stacks, an iretq further on may tell the frame. */
+static void fall_to(struct run *run, uint32_t to, const struct xf_state *state)
+{
+	const struct xf_state *back;
+
+	if (to == XF_NOWHERE)
+		return;
+	back = &run->back.at[to];
+	if (!has_base(state) && back->kind == XF_STATE_INTERRUPT && run->ground == XF_GROUND_FLOW)
+		arrive(run, to, back);
+	else
+		jump_to(run, to, state);
+}
+
+/* An iretq that takes a frame which this very function pushed, to go on right behind it. */
+static void pass_own_iret(struct run *run, const struct xf_block *block, struct xf_state *state)
+{
+	xf_value rsp = state->reg[XF_REG_RSP];
+
+	if (state->kind != XF_STATE_CALL || xf_value_origin(rsp) != XF_ORIGIN_FRAME ||
+	    xf_value_offset(rsp) > -48)
+		return;
+	state->reg[XF_REG_RSP] = xf_value_add(rsp, 40);
+	arrive(run, block->fall, state);
+}
+
+/* Sends the state behind the last instruction of @block where control can go. */
+static void leave_block(struct run *run, const struct xf_block *block, struct xf_state *state)
+{
+	switch ((enum xf_flow)block->flow) {
+	case XF_FLOW_NEXT:
+		fall_to(run, block->fall, state);
+		break;
+	case XF_FLOW_JUMP:
+		jump_to(run, block->jump, state);
+		break;
+	case XF_FLOW_BRANCH:
+		jump_to(run, block->jump, state);
+		fall_to(run, block->fall, state);
+		break;
+	case XF_FLOW_CALL:
+		if (block->flags & XF_BLOCK_OVER) {
+			state->reg[XF_REG_RSP] = xf_value_add(state->reg[XF_REG_RSP], -8);
+			arrive(run, block->jump, state);
+			break;
+		}
+		/* fall through */
+	case XF_FLOW_CALL_INDIRECT:
+		if (!xf_block_falls(run->graph, block))
+			break;
+		xf_state_after_call(state);
+		fall_to(run, block->fall, state);
+		break;
+	case XF_FLOW_INTERRUPT_RETURN:
+		pass_own_iret(run, block, state);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Return: the state behind the last instruction of the block @index. */
+static struct xf_state state_behind(const struct xf_graph *graph, const struct xf_state *states,
+                                    uint32_t index)
+{
+	const struct xf_block *block = &graph->blocks[index];
+	struct xf_state state = states[index];
+	uint32_t offset = block->first;
+
+	for (;;) {
+		const struct xf_insn *insn = xf_graph_insn(graph, offset);
+
+		xf_infer_step(graph, insn, &state);
+		if (offset == block->last)
+			return state;
+		offset += insn->length;
+	}
+}
+
+static void settle(struct run *run)
+{
+	while (run->tail != 0) {
+		uint32_t index = run->graph->queue[--run->tail];
+		struct xf_state state;
+
+		run->queued[index] = 0;
+		state = state_behind(run->graph, run->states, index);
+		leave_block(run, &run->graph->blocks[index], &state);
+	}
+}
+
+/*
+ * Is the entry @index where an interrupt or exception comes in? An iretq must lie ahead whose frame
+ * is at or above the stack pointer here, or is completed by pushes from here (SYSCALL, SYSENTER).
+ * What is called does not count: it may push a frame of its own and iretq to itself.
+ */
+static bool is_interrupt_entry(const struct run *run, uint32_t index)
+{
+	const struct xf_state *back = &run->back.at[index];
+
+	return back->kind == XF_STATE_INTERRUPT &&
+	       !(run->graph->blocks[index].flags & XF_BLOCK_CALLED) &&
+	       xf_value_origin(back->reg[XF_REG_RSP]) == XF_ORIGIN_FRAME &&
+	       xf_value_offset(back->reg[XF_REG_RSP]) <= 40;
+}
+
+static bool is_entry(const struct run *run, uint32_t index)
+{
+	return run->graph->marks[run->graph->blocks[index].first] & XF_MARK_ENTRY;
+}
+
+/* Functions that are called, and entries that nothing else leads to. */
+static void seed_entries(struct run *run)
+{
+	const struct xf_state called = xf_state_called();
+
+	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
+		uint8_t flags = run->graph->blocks[i].flags;
+
+		if (!(flags & XF_BLOCK_CALLED) && (!is_entry(run, i) || (flags & XF_BLOCK_JOINED)))
+			continue;
+		arrive(run, i, is_interrupt_entry(run, i) ? &run->back.at[i] : &called);
+	}
+	settle(run);
+}
+
+/* Interrupt entries without a name, and what lies behind a test that goes both ways. */
+static void seed_interrupts(struct run *run)
+{
+	for (size_t i = 0; i < run->graph->nr_blocks; i++)
+		if (run->states[i].kind == XF_STATE_NONE && is_interrupt_entry(run, i))
+			arrive(run, i, &run->back.at[i]);
+	settle(run);
+}
+
+/*
+ * Entries that are only jumped to, by code that has not been reached or has left its stack. One by
+ * one, since the first of them may lead to the others; those that look like functions first.
+ */
+static void seed_jumped(struct run *run)
+{
+	const struct xf_state called = xf_state_called();
+
+	for (unsigned int alignment = 16; alignment != 0; alignment = alignment == 16 ? 1 : 0) {
+		for (size_t i = 0; i < run->graph->nr_blocks; i++) {
+			uint64_t address = run->graph->code->address + run->graph->blocks[i].first;
+
+			if (!is_entry(run, i) || run->states[i].kind != XF_STATE_NONE ||
+			    address % alignment != 0)
+				continue;
+			arrive(run, i, &called);
+			settle(run);
+		}
+	}
+}
+
+/* Code that nothing leads to but that leads to known code. */
+static int seed_behind(struct run *run)
+{
+	int ret = xf_back_known(&run->back, run->states);
+
+	if (ret != 0)
+		return ret;
+	run->ground = XF_GROUND_BEHIND;
+	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
+		const struct xf_state *back = &run->back.at[i];
+
+		if (run->states[i].kind == XF_STATE_NONE && back->kind != XF_STATE_NONE &&
+		    back->kind != XF_STATE_CONFLICT)
+			arrive(run, i, back);
+	}
+	settle(run);
+	return 0;
+}
+
+/* Code behind a ud2 that a handler may skip. */
+static void seed_traps(struct run *run)
+{
+	run->ground = XF_GROUND_TRAP;
+	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
+		const struct xf_block *block = &run->graph->blocks[i];
+		struct xf_state state;
+
+		if (block->flow != XF_FLOW_TRAP || block->fall == XF_NOWHERE ||
+		    run->states[i].kind == XF_STATE_NONE ||
+		    run->states[block->fall].kind != XF_STATE_NONE)
+			continue;
+		state = state_behind(run->graph, run->states, i);
+		arrive(run, block->fall, &state);
+		settle(run);
+	}
+}
+
+/* What an indirect jump in the middle of a frame may lead to: the arms of a switch. */
+static void seed_switch_arms(struct run *run)
+{
+	struct xf_state switched = {0};
+
+	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
+		const struct xf_block *block = &run->graph->blocks[i];
+		uint8_t marks = run->graph->marks[block->first];
+		struct xf_state state;
+
+		if (marks & (XF_MARK_ENTRY | XF_MARK_ALIGNED))
+			switched.kind = XF_STATE_NONE;
+		if ((marks & XF_MARK_ORPHAN) && run->states[i].kind == XF_STATE_NONE &&
+		    switched.kind != XF_STATE_NONE) {
+			arrive(run, i, &switched);
+			settle(run);
+		}
+		if (block->flow != XF_FLOW_JUMP_INDIRECT || run->states[i].kind == XF_STATE_NONE)
+			continue;
+		state = state_behind(run->graph, run->states, i);
+		xf_state_merge(&switched, &state);
+	}
+}
+
+static void seed_apart(struct run *run)
+{
+	const struct xf_state called = xf_state_called();
+
+	run->ground = XF_GROUND_APART;
+	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
+		if (run->states[i].kind != XF_STATE_NONE ||
+		    !(run->graph->marks[run->graph->blocks[i].first] & XF_MARK_ALIGNED))
+			continue;
+		arrive(run, i, &called);
+		settle(run);
+	}
+}
+
+static int infer_states(struct run *run)
+{
+	int ret = xf_back_start(&run->back, run->graph);
+
+	if (ret == 0)
+		ret = xf_back_interrupts(&run->back);
+	if (ret != 0)
+		return ret;
+	run->ground = XF_GROUND_FLOW;
+	seed_entries(run);
+	seed_interrupts(run);
+	seed_jumped(run);
+	ret = seed_behind(run);
+	if (ret != 0)
+		return ret;
+	seed_traps(run);
+	seed_switch_arms(run);
+	seed_apart(run);
+	return 0;
+}
+
+int xf_infer(struct xf_inference *inference, const struct xf_code *code, const uint64_t *entries,
+             size_t nr_entries)
+{
+	struct run run = {0};
+	int ret;
+
+	memset(inference, 0, sizeof(*inference));
+	ret = xf_graph_build(&inference->graph, code, entries, nr_entries);
+	if (ret != 0)
+		return ret;
+	inference->states = calloc(inference->graph.nr_blocks + 1, sizeof(*inference->states));
+	inference->ground = calloc(inference->graph.nr_blocks + 1, 1);
+	run.queued = calloc(inference->graph.nr_blocks + 1, 1);
+	run.graph = &inference->graph;
+	run.states = inference->states;
+	run.grounds = inference->ground;
+	ret = -ENOMEM;
+	if (run.states != NULL && run.grounds != NULL && run.queued != NULL)
+		ret = infer_states(&run);
+	xf_back_free(&run.back);
+	free(run.queued);
+	return ret;
+}
+
+void xf_infer_free(struct xf_inference *inference)
+{
+	xf_graph_free(&inference->graph);
+	free(inference->states);
+	free(inference->ground);
+	memset(inference, 0, sizeof(*inference));
+}

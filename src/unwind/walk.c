@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The walk over captured words. Nothing captured is trusted: every step goes up the stack and ends
+ * inside it, so that a walk ends whatever the words say.
+ */
+#include "unwind/table.h"
+#include "xenflame/sample.h"
+
+/* RSP may stand this far above the stack's end, in code that is still pushing the guest's frame. */
+#define ENTRY_ROOM      1024u
+/* What the processor pushes for an interrupt: RIP, CS, RFLAGS, RSP, SS. */
+#define INTERRUPT_BYTES 40u
+#define INTERRUPT_RSP   24u
+
+struct walk {
+	const struct xf_unwind_table *const *tables;
+	size_t nr_tables;
+	const struct xf_walk_input *input;
+	const uint64_t *word; /* the first captured one at or above @rsp */
+	uint64_t rip, rsp, rbp;
+	bool rbp_known;
+	bool interrupted;
+	struct xf_frame *frames;
+	size_t count, max;
+};
+
+/* Return: the row for the walk's present address, NULL where no table covers it. */
+static const struct xf_unwind_row *row_here(const struct walk *walk)
+{
+	/* A return address may lie behind a function whose last instruction is the call. */
+	uint64_t address = walk->interrupted ? walk->rip : walk->rip - 1;
+
+	for (size_t i = 0; i < walk->nr_tables; i++) {
+		const struct xf_unwind_table *table = walk->tables[i];
+
+		if (address - table->address < table->size)
+			return xf_table_at(table, address - table->address);
+	}
+	return NULL;
+}
+
+/* Reads the stack's word at @address. Return: false where it was not captured. */
+static bool read_word(const struct walk *walk, uint64_t address, uint64_t *value)
+{
+	const uint64_t *end = walk->input->words + walk->input->nr_words;
+	uint64_t distance = address - walk->input->rsp;
+
+	if (address < walk->rsp || address >= walk->input->stack_end || distance % 8 != 0)
+		return false;
+	for (const uint64_t *word = walk->word; word < end; word++) {
+		uint64_t at = XF_WORD_SLOT(*word) * 8ull;
+
+		if (at < distance)
+			continue;
+		*value = XF_WORD_VALUE(*word);
+		return at == distance;
+	}
+	return false;
+}
+
+/* Moves up to @rsp: words below it are of no more use. */
+static void move_to(struct walk *walk, uint64_t rsp)
+{
+	const uint64_t *end = walk->input->words + walk->input->nr_words;
+
+	walk->rsp = rsp;
+	while (walk->word < end && XF_WORD_SLOT(*walk->word) * 8ull < rsp - walk->input->rsp)
+		walk->word++;
+}
+
+/* Finds the frame's base. Return: XF_UNWIND_END, which here means that it was found, or why not. */
+static enum xf_unwind_reason find_base(const struct walk *walk, const struct xf_unwind_row *row,
+                                       uint64_t *base)
+{
+	uint64_t from = walk->rsp;
+
+	if (row->base_register == XF_REG_RBP) {
+		if (!walk->rbp_known)
+			return XF_UNWIND_FRAME_POINTER_UNKNOWN;
+		from = walk->rbp;
+	} else if (row->base_register != XF_REG_RSP) {
+		return XF_UNWIND_REGISTER_UNKNOWN;
+	}
+	*base = from + (int64_t)row->base_offset;
+	if (row->base_rule == XF_BASE_WORD) {
+		if (!read_word(walk, *base, base))
+			return XF_UNWIND_WORD_MISSING;
+		*base += (int64_t)row->base_addend;
+	}
+	return *base % 8 != 0 ? XF_UNWIND_MISALIGNED : XF_UNWIND_END;
+}
+
+/* The caller's RBP, as far as the captured words tell it. */
+static void recover_rbp(struct walk *walk, const struct xf_unwind_row *row, uint64_t base)
+{
+	uint64_t from = base;
+
+	switch ((enum xf_rbp_rule)row->rbp_rule) {
+	case XF_RBP_SAME:
+		return;
+	case XF_RBP_AT_BASE:
+		break;
+	case XF_RBP_AT_RSP:
+		from = walk->rsp;
+		break;
+	case XF_RBP_AT_RBP:
+		from = walk->rbp;
+		if (walk->rbp_known)
+			break;
+		return;
+	default:
+		walk->rbp_known = false;
+		return;
+	}
+	walk->rbp_known = read_word(walk, from + (int64_t)row->rbp_offset, &walk->rbp);
+}
+
+static bool emit(struct walk *walk)
+{
+	if (walk->count == walk->max)
+		return false;
+	walk->frames[walk->count++] = (struct xf_frame){walk->rip, walk->interrupted};
+	return true;
+}
+
+static enum xf_unwind_reason missing(const struct walk *walk, enum xf_unwind_reason reason)
+{
+	return walk->input->nr_words == 0 ? XF_UNWIND_STACK_NOT_CAPTURED : reason;
+}
+
+/* Steps out of a called function. Return: whether to go on; else *@reason. */
+static bool step_call(struct walk *walk, const struct xf_unwind_row *row, uint64_t base,
+                      enum xf_unwind_reason *reason)
+{
+	uint64_t slot = base - 8;
+
+	/* Entered by a jump with a fresh stack: there is no caller. */
+	if (slot >= walk->input->stack_end && slot - walk->input->stack_end < ENTRY_ROOM) {
+		*reason = XF_UNWIND_END;
+		return false;
+	}
+	if (slot < walk->rsp || slot >= walk->input->stack_end) {
+		*reason = slot < walk->rsp ? XF_UNWIND_NOT_UPWARDS : XF_UNWIND_OUTSIDE_STACK;
+		return false;
+	}
+	recover_rbp(walk, row, base);
+	if (!read_word(walk, slot, &walk->rip)) {
+		*reason = missing(walk, XF_UNWIND_RETURN_ADDRESS_MISSING);
+		return false;
+	}
+	walk->interrupted = false;
+	move_to(walk, base);
+	return true;
+}
+
+/* Steps through an interrupt frame to what was interrupted. Return as step_call. */
+static bool step_interrupt(struct walk *walk, const struct xf_unwind_row *row, uint64_t base,
+                           enum xf_unwind_reason *reason)
+{
+	uint64_t end = walk->input->stack_end, rsp;
+
+	*reason = XF_UNWIND_END;
+	/* The guest's own registers. */
+	if (base >= end && base - end < ENTRY_ROOM)
+		return false;
+	*reason = XF_UNWIND_NOT_UPWARDS;
+	if (base < walk->rsp)
+		return false;
+	*reason = XF_UNWIND_OUTSIDE_STACK;
+	if (base >= end || end - base < INTERRUPT_BYTES)
+		return false;
+	recover_rbp(walk, row, base);
+	*reason = missing(walk, XF_UNWIND_INTERRUPTED_RIP_MISSING);
+	if (!read_word(walk, base, &walk->rip))
+		return false;
+	*reason = missing(walk, XF_UNWIND_INTERRUPTED_RSP_MISSING);
+	if (!read_word(walk, base + INTERRUPT_RSP, &rsp))
+		return false;
+	*reason = XF_UNWIND_MISALIGNED;
+	if (rsp % 8 != 0)
+		return false;
+	*reason = XF_UNWIND_NOT_UPWARDS;
+	if (rsp < base + INTERRUPT_BYTES)
+		return false;
+	*reason = XF_UNWIND_OUTSIDE_STACK;
+	if (rsp >= end && rsp - end >= ENTRY_ROOM)
+		return false;
+	walk->interrupted = true;
+	move_to(walk, rsp);
+	return true;
+}
+
+/* What an address that no table covers is: no such word would have been captured unless it points
+ * into hypervisor text or into this stack. */
+static enum xf_unwind_reason foreign(const struct walk *walk)
+{
+	uint64_t end = walk->input->stack_end;
+
+	if (walk->count == 0 || (walk->rip >= walk->input->rsp && walk->rip < end + ENTRY_ROOM))
+		return XF_UNWIND_NOT_TEXT;
+	return XF_UNWIND_LIVEPATCH_TEXT;
+}
+
+/* One frame outwards. Return: whether to go on; else *@reason. */
+static bool step(struct walk *walk, enum xf_unwind_reason *reason)
+{
+	const struct xf_unwind_row *row = row_here(walk);
+	uint64_t base;
+
+	*reason = row == NULL ? foreign(walk) : XF_UNWIND_END;
+	/* A word that cannot be code is no frame; code that no table knows is the last one. */
+	if (*reason == XF_UNWIND_NOT_TEXT && walk->count != 0)
+		return false;
+	if (!emit(walk)) {
+		*reason = XF_UNWIND_TOO_DEEP;
+		return false;
+	}
+	if (walk->rsp >= walk->input->stack_end) {
+		*reason = walk->rsp - walk->input->stack_end < ENTRY_ROOM ? XF_UNWIND_END
+		                                                          : XF_UNWIND_OUTSIDE_STACK;
+		return false;
+	}
+	if (row == NULL)
+		return false;
+	*reason = row->reason;
+	if (row->kind == XF_ROW_UNDEFINED)
+		return false;
+	*reason = find_base(walk, row, &base);
+	if (*reason != XF_UNWIND_END)
+		return false;
+	return row->kind == XF_ROW_CALL ? step_call(walk, row, base, reason)
+	                                : step_interrupt(walk, row, base, reason);
+}
+
+size_t xf_unwind_walk(const struct xf_unwind_table *const *tables, size_t nr_tables,
+                      const struct xf_walk_input *input, struct xf_frame *frames, size_t max,
+                      enum xf_unwind_reason *reason)
+{
+	struct walk walk = {
+	        .tables = tables,
+	        .nr_tables = nr_tables,
+	        .input = input,
+	        .word = input->words,
+	        .rip = input->rip,
+	        .rsp = input->rsp,
+	        .rbp = input->rbp,
+	        .rbp_known = true,
+	        .interrupted = true,
+	        .frames = frames,
+	        .max = max,
+	};
+
+	while (step(&walk, reason))
+		;
+	return walk.count;
+}
