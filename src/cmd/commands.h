@@ -17,11 +17,14 @@ enum xf_exit {
 	XF_EXIT_INCOMPLETE = 9,	 /* the recording was cut short by the host; what there is, is whole */
 };
 
+struct xf_option;
+
 struct xf_command {
 	const char *name;
 	const char *synopsis;		    /* options and arguments, without the name */
 	const char *summary;		    /* one line, lower case, no full stop */
 	const char *const *help;	    /* further lines, NULL-terminated */
+	const struct xf_option *options;    /* options.h; listed before @help; NULL: none */
 	int (*run)(int argc, char **argv);  /* argv[0] is the subcommand; returns enum xf_exit */
 };
 

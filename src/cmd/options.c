@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS_MAX 40
+#define LONG_ONLY   256 /* getopt's value of option i without a letter: LONG_ONLY + i */
+
+int xf_complain(int status, const char *format, ...)
+{
+	va_list arguments;
+
+	fflush(stdout);
+	fputs("xenflame: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	return status;
+}
+
+static size_t option_count(const struct xf_command *command)
+{
+	size_t nr = 0;
+
+	while (command->options && command->options[nr].name && nr < OPTIONS_MAX - 2)
+		nr++;
+	return nr;
+}
+
+int xf_options_next(const struct xf_command *command, int argc, char **argv, const char **value)
+{
+	struct option table[OPTIONS_MAX] = {0};
+	char letters[2 * OPTIONS_MAX + 8] = "+h";
+	size_t nr = option_count(command);
+	size_t used = strlen(letters);
+	int got;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct xf_option *option = &command->options[i];
+
+		table[i] = (struct option){
+		        .name = option->name,
+		        .has_arg = option->argument ? required_argument : no_argument,
+		        .val = option->letter ? option->letter : LONG_ONLY + (int)i};
+		if (option->letter)
+			letters[used++] = option->letter;
+		if (option->letter && option->argument)
+			letters[used++] = ':';
+	}
+	table[nr] = (struct option){.name = "help", .val = 'h'};
+	got = getopt_long(argc, argv, letters, table, NULL);
+	*value = optarg;
+	if (got == -1)
+		return XF_OPTIONS_END;
+	if (got == 'h') {
+		xf_command_help(stdout, command);
+		return XF_OPTIONS_HELPED;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		if (got == table[i].val)
+			return (int)i;
+	}
+	/* getopt_long has told what is wrong. */
+	fprintf(stderr, "Try 'xenflame help %s'.\n", command->name);
+	return XF_OPTIONS_WRONG;
+}
+
+bool xf_option_number(const char *option, const char *text, uint64_t least, uint64_t most,
+                      uint64_t *number)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || value < least || value > most) {
+		xf_complain(0, "%s wants a number from %llu to %llu, not '%s'", option,
+		            (unsigned long long)least, (unsigned long long)most, text);
+		return false;
+	}
+	*number = value;
+	return true;
+}
+
+int xf_options_no_arguments(const struct xf_command *command, int argc, char **argv)
+{
+	if (optind >= argc)
+		return XF_EXIT_OK;
+	return xf_complain(XF_EXIT_USAGE,
+	                   "%s takes no argument '%s' (a recording is named with -i FILE)",
+	                   command->name, argv[optind]);
+}
+
+static void print_option(FILE *out, const struct xf_option *option)
+{
+	char left[64];
+	int size;
+
+	if (option->letter)
+		size = snprintf(left, sizeof(left), "-%c, --%s", option->letter, option->name);
+	else
+		size = snprintf(left, sizeof(left), "    --%s", option->name);
+	if (option->argument && size > 0 && (size_t)size < sizeof(left))
+		snprintf(left + size, sizeof(left) - (size_t)size, " %s", option->argument);
+	fprintf(out, "  %-26s %s\n", left, option->help);
+}
+
+void xf_command_help(FILE *out, const struct xf_command *command)
+{
+	size_t nr = option_count(command);
+
+	fprintf(out, "usage: xenflame %s%s%s\n\n%s\n", command->name,
+	        command->synopsis && command->synopsis[0] ? " " : "",
+	        command->synopsis ? command->synopsis : "", command->summary);
+	if (nr)
+		fputs("\nOptions\n", out);
+	for (size_t i = 0; i < nr; i++)
+		print_option(out, &command->options[i]);
+	if (nr)
+		fprintf(out, "  %-26s %s\n", "-h, --help", "this text");
+	if (command->help && command->help[0])
+		fputc('\n', out);
+	for (size_t i = 0; command->help && command->help[i]; i++)
+		fprintf(out, "%s\n", command->help[i]);
+}
+
+bool xf_option_by(const char *value, struct xf_profile_options *options)
+{
+	char *copy = strdup(value);
+	char *rest = copy;
+	const char *word;
+	bool good = copy && value[0];
+
+	options->by_domain = options->by_vcpu = options->by_pcpu = false;
+	while (good && (word = strsep(&rest, ","))) {
+		if (strcmp(word, "domain") == 0)
+			options->by_domain = true;
+		else if (strcmp(word, "vcpu") == 0)
+			options->by_vcpu = true;
+		else if (strcmp(word, "pcpu") == 0)
+			options->by_pcpu = true;
+		else
+			good = strcmp(value, "none") == 0;
+	}
+	free(copy);
+	if (!good)
+		xf_complain(0,
+		            "--by wants domain, vcpu, pcpu, several of them with commas, or"
+		            " none; not '%s'",
+		            value);
+	return good;
+}
+
+bool xf_option_pcpu(const char *value, struct xf_profile_options *options)
+{
+	uint64_t number;
+
+	if (!xf_option_number("--pcpu", value, 0, UINT16_MAX, &number))
+		return false;
+	options->pcpu = (uint32_t)number;
+	return true;
+}

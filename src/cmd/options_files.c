@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Recordings ------------------------------------------------------------------------------ */
+
+/* Reads what cannot be mapped: a pipe. Return: 0 or a positive errno value. */
+static int read_all(int file, struct xf_input *input)
+{
+	size_t allocated = 0;
+	ssize_t got;
+
+	do {
+		if (input->size == allocated) {
+			size_t wanted = allocated ? allocated * 2 : 1 << 20;
+			void *grown = realloc(input->bytes, wanted);
+
+			if (!grown)
+				return ENOMEM;
+			input->bytes = grown;
+			allocated = wanted;
+		}
+		got = read(file, (char *)input->bytes + input->size, allocated - input->size);
+		if (got < 0 && errno != EINTR)
+			return errno;
+		if (got > 0)
+			input->size += (size_t)got;
+	} while (got);
+	return 0;
+}
+
+static int take_bytes(int file, struct xf_input *input)
+{
+	struct stat stat;
+
+	if (fstat(file, &stat))
+		return errno;
+	if (S_ISDIR(stat.st_mode))
+		return EISDIR;
+	if (!S_ISREG(stat.st_mode) || !stat.st_size)
+		return read_all(file, input);
+	/* A private copy of what is there now; a recorder that still appends does not disturb. */
+	input->size = (size_t)stat.st_size;
+	input->bytes = mmap(NULL, input->size, PROT_READ, MAP_PRIVATE, file, 0);
+	if (input->bytes == MAP_FAILED) {
+		input->bytes = NULL;
+		return errno;
+	}
+	input->mapped = true;
+	return 0;
+}
+
+int xf_input_open(const char *path, struct xf_input *input)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	struct xf_error error = {0};
+	int file;
+	int code;
+
+	*input = (struct xf_input){.path = is_stdin ? "standard input" : path};
+	file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0 && errno == ENOENT && strcmp(path, XF_DEFAULT_RECORDING) == 0)
+		return xf_complain(XF_EXIT_INPUT,
+		                   "there is no %s here: make one with 'xenflame record', or name"
+		                   " another with -i FILE",
+		                   path);
+	if (file < 0)
+		return xf_complain(XF_EXIT_INPUT, "cannot open %s: %s", path, strerror(errno));
+	code = take_bytes(file, input);
+	if (!is_stdin)
+		close(file);
+	if (code)
+		return xf_complain(XF_EXIT_INPUT, "cannot read %s: %s", input->path,
+		                   strerror(code));
+	if (xf_recording_open(input->bytes, input->size, &input->recording, &error))
+		return xf_input_complain(input, &error);
+	return XF_EXIT_OK;
+}
+
+void xf_input_close(struct xf_input *input)
+{
+	xf_recording_free(input->recording);
+	if (input->mapped)
+		munmap(input->bytes, input->size);
+	else
+		free(input->bytes);
+	*input = (struct xf_input){0};
+}
+
+int xf_input_complain(const struct xf_input *input, const struct xf_error *error)
+{
+	return xf_complain(error->code == -ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_INPUT, "%s: %s",
+	                   input->path, error->text);
+}
+
+/* ---- Outputs --------------------------------------------------------------------------------- */
+
+/* What a signal has to remove; one output is open at a time. */
+static const char *volatile unfinished;
+
+static void remove_unfinished(int signal)
+{
+	const char *path = unfinished;
+
+	if (path)
+		unlink(path);
+	raise(signal); /* SA_RESETHAND: now it ends us */
+}
+
+static void guard_unfinished(const char *path)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
+	struct sigaction action = {.sa_handler = remove_unfinished, .sa_flags = SA_RESETHAND};
+	struct sigaction before;
+
+	unfinished = path;
+	for (size_t i = 0; path && i < sizeof(signals) / sizeof(signals[0]); i++) {
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler == SIG_DFL)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+static int open_temporary(struct xf_output *output, mode_t mode)
+{
+	int file;
+
+	if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
+		output->temporary = NULL;
+		return -1;
+	}
+	file = mkostemp(output->temporary, O_CLOEXEC);
+	if (file < 0) {
+		free(output->temporary);
+		output->temporary = NULL;
+		return -1;
+	}
+	guard_unfinished(output->temporary);
+	fchmod(file, mode);
+	return file;
+}
+
+int xf_output_open(const char *path, struct xf_output *output)
+{
+	mode_t mask = umask(0);
+	struct stat stat_now;
+	int file;
+
+	umask(mask);
+	*output = (struct xf_output){.path = path};
+	if (strcmp(path, "-") == 0) {
+		output->path = "standard output";
+		output->stream = stdout;
+		return XF_EXIT_OK;
+	}
+	if (stat(path, &stat_now))
+		file = open_temporary(output, 0666 & ~mask);
+	else if (S_ISREG(stat_now.st_mode) && access(path, W_OK) == 0)
+		file = open_temporary(output, stat_now.st_mode & 0777);
+	else /* a device or a pipe, or what may not be written */
+		file = open(path, O_WRONLY | O_CLOEXEC);
+	output->stream = file < 0 ? NULL : fdopen(file, "w");
+	if (output->stream)
+		return XF_EXIT_OK;
+	xf_complain(0, "cannot write %s: %s", path, strerror(errno));
+	if (file >= 0)
+		close(file);
+	xf_output_abandon(output);
+	return XF_EXIT_OUTPUT;
+}
+
+static int finish(struct xf_output *output)
+{
+	int code = fflush(output->stream) || ferror(output->stream) ? errno : 0;
+
+	if (ferror(output->stream) && !code)
+		code = EIO;
+	if (output->stream != stdout) {
+		if (fclose(output->stream) && !code)
+			code = errno;
+		output->stream = NULL;
+	}
+	if (!code && output->temporary && rename(output->temporary, output->path))
+		code = errno;
+	return code;
+}
+
+int xf_output_close(struct xf_output *output)
+{
+	int code = finish(output);
+
+	if (code) {
+		xf_complain(0, "cannot write %s: %s", output->path, strerror(code));
+		xf_output_abandon(output);
+		return XF_EXIT_OUTPUT;
+	}
+	guard_unfinished(NULL);
+	free(output->temporary);
+	output->temporary = NULL;
+	return XF_EXIT_OK;
+}
+
+void xf_output_abandon(struct xf_output *output)
+{
+	if (output->stream && output->stream != stdout)
+		fclose(output->stream);
+	output->stream = NULL;
+	if (output->temporary)
+		unlink(output->temporary);
+	guard_unfinished(NULL);
+	free(output->temporary);
+	output->temporary = NULL;
+}
