@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "xen/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "xen/payload.h"
+
+#define HELLO_TIMEOUT_MS 5000u
+#define CLOSING_TIMEOUT_MS 3000u
+#define POLL_MS 20u
+
+/* The books of one pCPU as the agent tells them; 32-bit counters may wrap. */
+struct books {
+	bool heard;
+	bool closed;
+	uint64_t kicks, taken, lost_slot, lost_nmi, idle, skipped;
+};
+
+struct xf_session {
+	struct xf_host *host;
+	struct xf_session_sink sink;
+	xf_session_progress_t *progress;
+	void *context;
+	const volatile sig_atomic_t *interrupted;
+	struct xf_tracebuffers *buffers;
+	uint8_t *payload;
+	size_t payload_size;
+	size_t steps; /* taken, of the table below */
+	uint32_t lease;
+	bool hello;
+	enum xf_refusal refusal;
+	uint64_t text_address;
+	uint64_t text_size;
+	unsigned int nr_pcpus;
+	struct books *books;
+	int64_t checked; /* when the live patch was last seen applied, ms */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static uint64_t tsc(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* A 32-bit counter's next reading, counted on in 64 bits. */
+static uint64_t count_on(uint64_t before, uint32_t reading)
+{
+	return before + (uint32_t)(reading - (uint32_t)before);
+}
+
+static void hear_statistics(struct xf_session *session, const uint32_t *words)
+{
+	uint32_t pcpu = words[0] & ~XF_STATISTICS_FINAL;
+	struct books *books;
+
+	if (pcpu >= session->nr_pcpus)
+		return;
+	books = &session->books[pcpu];
+	books->heard = true;
+	books->closed = words[0] & XF_STATISTICS_FINAL;
+	books->kicks = count_on(books->kicks, words[1]);
+	books->taken = count_on(books->taken, words[2]);
+	books->lost_slot = count_on(books->lost_slot, words[3]);
+	books->lost_nmi = count_on(books->lost_nmi, words[4]);
+	books->idle = count_on(books->idle, words[5]);
+	books->skipped = count_on(books->skipped, words[6]);
+}
+
+static void hear_control(void *context, enum xf_control kind, const uint32_t *words, size_t nr)
+{
+	struct xf_session *session = context;
+	struct xf_idle_record idle;
+
+	if (kind == XF_CONTROL_HELLO && nr == 6) {
+		session->hello = words[1] == XF_FORMAT_VERSION;
+		session->text_address = words[2] | (uint64_t)words[3] << 32;
+		session->text_size = words[4];
+	} else if (kind == XF_CONTROL_REFUSAL && nr == 2) {
+		session->refusal = words[1];
+	} else if (kind == XF_CONTROL_STATISTICS && nr == 7) {
+		hear_statistics(session, words);
+	} else if (kind == XF_CONTROL_IDLE && nr == 2 && words[0] < session->nr_pcpus) {
+		idle = (struct xf_idle_record){.tsc = tsc(), .pcpu = words[0], .count = words[1]};
+		if (session->sink.idle)
+			session->sink.idle(session->sink.context, &idle);
+	}
+}
+
+static void hear_sample(void *context, const struct xf_sample *sample)
+{
+	struct xf_session *session = context;
+
+	if (session->sink.sample)
+		session->sink.sample(session->sink.context, sample);
+}
+
+static int read_buffers(struct xf_session *session, struct xf_error *error)
+{
+	struct xf_stream_sink sink = {
+		.context = session, .sample = hear_sample, .control = hear_control};
+
+	return xf_tracebuffers_read(session->buffers, &sink, error);
+}
+
+/* 1, 2 ... in the bits that are free in the mask; never the value that means stop. */
+static int renew(struct xf_session *session, struct xf_error *error)
+{
+	session->lease = session->lease % XF_LEASE_MASK + 1;
+	return xf_tracebuffers_renew(session->buffers, session->lease, error);
+}
+
+int xf_session_remove_agent(struct xf_xen *xen, bool *removed, struct xf_error *error)
+{
+	enum xf_livepatch_state state;
+	int result = xf_xen_livepatch_state(xen, XF_AGENT_NAME, &state, error);
+
+	*removed = false;
+	if (!result && state == XF_LIVEPATCH_APPLIED)
+		result = xf_xen_livepatch_act(xen, XF_AGENT_NAME, XF_LIVEPATCH_REVERT, error);
+	if (!result && state != XF_LIVEPATCH_ABSENT) {
+		result = xf_xen_livepatch_act(xen, XF_AGENT_NAME, XF_LIVEPATCH_UNLOAD, error);
+		*removed = !result;
+	}
+	return result;
+}
+
+static int remove_leftover(struct xf_session *session, struct xf_error *error)
+{
+	bool removed;
+
+	return xf_session_remove_agent(session->host->xen, &removed, error);
+}
+
+static int write_payload(struct xf_session *session, struct xf_error *error)
+{
+	struct xf_host *host = session->host;
+	struct xf_payload_input input = {
+		.object = xf_agent_object,
+		.object_size = xf_agent_object_end - xf_agent_object,
+		.symbols = host->symbols,
+		.config = &host->config,
+		.build_id = host->version.build_id.bytes,
+		.build_id_size = host->version.build_id.size,
+	};
+
+	if (getrandom(input.own_build_id, sizeof(input.own_build_id), 0) < 0 ||
+	    getrandom(&host->config.seed, sizeof(host->config.seed), 0) < 0)
+		return xf_fail(error, -errno, "no random numbers: %s", strerror(errno));
+	host->config.seed |= 1;
+	host->config.version = XF_FORMAT_VERSION;
+	host->config.nr_pcpus = session->nr_pcpus;
+	host->config.trace_takes_cycles = xf_symbols_by_name(host->symbols, "__trace_var") != NULL;
+	return xf_payload_write(&input, &session->payload, &session->payload_size, error);
+}
+
+static int open_buffers(struct xf_session *session, struct xf_error *error)
+{
+	return xf_tracebuffers_open(session->host->xen, session->nr_pcpus - 1, &session->buffers,
+				    error);
+}
+
+static int close_buffers(struct xf_session *session, struct xf_error *error)
+{
+	(void)error;
+	xf_tracebuffers_close(session->buffers);
+	session->buffers = NULL;
+	return 0;
+}
+
+static int enable_tracing(struct xf_session *session, struct xf_error *error)
+{
+	session->lease = 1;
+	return xf_tracebuffers_enable(session->buffers, session->lease, error);
+}
+
+static int upload(struct xf_session *session, struct xf_error *error)
+{
+	return xf_xen_livepatch_upload(session->host->xen, XF_AGENT_NAME, session->payload,
+				       session->payload_size, error);
+}
+
+static int unload(struct xf_session *session, struct xf_error *error)
+{
+	return xf_xen_livepatch_act(session->host->xen, XF_AGENT_NAME, XF_LIVEPATCH_UNLOAD, error);
+}
+
+static int apply(struct xf_session *session, struct xf_error *error)
+{
+	return xf_xen_livepatch_act(session->host->xen, XF_AGENT_NAME, XF_LIVEPATCH_APPLY, error);
+}
+
+/* A `replace` by another live patch may have reverted us already. */
+static int revert(struct xf_session *session, struct xf_error *error)
+{
+	enum xf_livepatch_state state;
+	int result =
+		xf_xen_livepatch_state(session->host->xen, XF_AGENT_NAME, &state, error);
+
+	if (result || state != XF_LIVEPATCH_APPLIED)
+		return result;
+	return xf_xen_livepatch_act(session->host->xen, XF_AGENT_NAME, XF_LIVEPATCH_REVERT, error);
+}
+
+static const char *refusal_text(enum xf_refusal refusal)
+{
+	switch (refusal) {
+	case XF_REFUSAL_IDLE_VCPU:
+		return "Xen's idle vCPUs are not laid out as its code says";
+	case XF_REFUSAL_STACK:
+		return "the pCPUs' stacks are not laid out as Xen's code says";
+	case XF_REFUSAL_SOFTIRQ:
+		return "Xen has not registered the softirq that the agent shares";
+	case XF_REFUSAL_NMI_TAKEN:
+		return "something else (such as xenoprof) has Xen's NMI callback";
+	case XF_REFUSAL_ONE_PCPU:
+		return "only one pCPU is online";
+	case XF_REFUSAL_NO_LEASE:
+		return "another program has changed Xen's trace settings meanwhile";
+	default:
+		return "for a reason that this version does not know";
+	}
+}
+
+static int await_hello(struct xf_session *session, struct xf_error *error)
+{
+	int64_t deadline = now_ms() + HELLO_TIMEOUT_MS;
+	int result = 0;
+
+	while (!result && !session->hello && !session->refusal && now_ms() < deadline) {
+		if (*session->interrupted)
+			return xf_fail(error, -EINTR, "interrupted");
+		usleep(POLL_MS * 1000);
+		result = renew(session, error);
+		if (!result)
+			result = read_buffers(session, error);
+	}
+	if (result)
+		return result;
+	if (session->refusal)
+		return xf_fail(error, -EOPNOTSUPP, "the agent refuses to start: %s",
+			       refusal_text(session->refusal));
+	if (!session->hello)
+		return xf_fail(error, -ETIMEDOUT,
+			       "the agent has been applied but does not answer; `xl dmesg` may say "
+			       "why");
+	return 0;
+}
+
+static const struct step {
+	const char *name;
+	int (*take)(struct xf_session *session, struct xf_error *error);
+	int (*undo)(struct xf_session *session, struct xf_error *error);
+} steps[] = {
+	{"looking for an agent left behind", remove_leftover, NULL},
+	{"writing the agent's live patch", write_payload, NULL},
+	{"mapping the trace buffers", open_buffers, close_buffers},
+	{"switching tracing on", enable_tracing, NULL},
+	{"uploading the agent", upload, unload},
+	{"applying the agent", apply, revert},
+	{"waiting for the agent", await_hello, NULL},
+};
+#define NR_STEPS (sizeof(steps) / sizeof(steps[0]))
+
+static void tell(const struct xf_session *session, const char *what)
+{
+	if (session->progress)
+		session->progress(session->context, what);
+}
+
+int xf_session_end(struct xf_session *session, struct xf_error *error)
+{
+	int result = 0;
+
+	if (!session)
+		return 0;
+	while (session->steps > 0) {
+		const struct step *step = &steps[--session->steps];
+		struct xf_error failure = {0};
+
+		if (!step->undo)
+			continue;
+		tell(session, step->undo == revert ? "reverting the agent" :
+			      step->undo == unload ? "unloading the agent" :
+						     "switching tracing off");
+		if (step->undo(session, &failure) != 0 && !result) {
+			result = failure.code;
+			xf_fail(error, result,
+				"%s. The agent is quiet but still there; `xenflame detach` removes it "
+				"once that is out of the way",
+				failure.text);
+		}
+	}
+	free(session->payload);
+	free(session->books);
+	free(session);
+	return result;
+}
+
+int xf_session_start(struct xf_host *host, unsigned int frequency,
+		     const struct xf_session_sink *sink, xf_session_progress_t *progress,
+		     void *context, const volatile sig_atomic_t *interrupted,
+		     struct xf_session **session, struct xf_error *error)
+{
+	struct xf_session *started = calloc(1, sizeof(*started));
+	int result = 0;
+
+	if (!started)
+		return xf_fail(error, -ENOMEM, "out of memory");
+	started->host = host;
+	started->sink = *sink;
+	started->progress = progress;
+	started->context = context;
+	started->interrupted = interrupted;
+	started->nr_pcpus = host->machine.max_pcpu + 1;
+	started->books = calloc(started->nr_pcpus, sizeof(*started->books));
+	host->config.frequency = frequency;
+	if (!started->books)
+		result = xf_fail(error, -ENOMEM, "out of memory");
+	while (!result && started->steps < NR_STEPS) {
+		if (*interrupted) {
+			result = xf_fail(error, -EINTR, "interrupted");
+			break;
+		}
+		tell(started, steps[started->steps].name);
+		result = steps[started->steps].take(started, error);
+		/* An action that failed half-way is undone like one that did not. */
+		if (!result || steps[started->steps].take == apply)
+			started->steps++;
+	}
+	if (result) {
+		xf_session_end(started, NULL);
+		return result;
+	}
+	started->checked = now_ms();
+	*session = started;
+	return 0;
+}
+
+/* Once a second: are we still applied? */
+static int check_applied(struct xf_session *session, struct xf_error *error)
+{
+	enum xf_livepatch_state state;
+	int result;
+
+	if (now_ms() - session->checked < 1000)
+		return 0;
+	session->checked = now_ms();
+	result = xf_xen_livepatch_state(session->host->xen, XF_AGENT_NAME, &state, error);
+	if (!result && state != XF_LIVEPATCH_APPLIED)
+		result = xf_fail(error, -ECANCELED,
+				 "the agent has been taken out by somebody else: another live patch "
+				 "replaced it, or it was reverted by hand");
+	return result;
+}
+
+static bool all_closed(const struct xf_session *session)
+{
+	unsigned int pcpu;
+
+	for (pcpu = 0; pcpu < session->nr_pcpus; pcpu++)
+		if (!session->books[pcpu].closed)
+			return false;
+	return true;
+}
+
+int xf_session_poll(struct xf_session *session, struct xf_error *error)
+{
+	int result = renew(session, error);
+
+	if (!result)
+		result = read_buffers(session, error);
+	if (!result)
+		result = check_applied(session, error);
+	if (!result && all_closed(session))
+		result = xf_fail(error, -ECANCELED,
+				 "the agent stopped by itself: this program was held up for longer "
+				 "than its lease, or another one changed Xen's trace settings");
+	return result;
+}
+
+int xf_session_stop(struct xf_session *session, struct xf_error *error)
+{
+	int64_t deadline = now_ms() + CLOSING_TIMEOUT_MS;
+	int result = xf_tracebuffers_renew(session->buffers, XF_LEASE_STOP, error);
+
+	tell(session, "stopping the agent");
+	while (!result && !all_closed(session) && now_ms() < deadline) {
+		usleep(POLL_MS * 1000);
+		result = read_buffers(session, error);
+	}
+	if (!result && !all_closed(session))
+		result = xf_fail(error, -ETIMEDOUT,
+				 "not all pCPUs closed their books within %u s; the counts are as last "
+				 "heard",
+				 CLOSING_TIMEOUT_MS / 1000);
+	return result;
+}
+
+int xf_session_statistics(const struct xf_session *session, unsigned int pcpu,
+			  struct xf_pcpu_statistics *statistics)
+{
+	const struct xf_stream *stream = xf_tracebuffers_stream(session->buffers, pcpu);
+	const struct books *books;
+
+	memset(statistics, 0, sizeof(*statistics));
+	if (pcpu >= session->nr_pcpus || !stream)
+		return -ENOENT;
+	books = &session->books[pcpu];
+	statistics->pcpu = pcpu;
+	statistics->flags = books->closed ? XF_STATISTICS_CLOSED : 0;
+	statistics->produced = books->kicks;
+	statistics->taken = books->taken;
+	statistics->lost_slot = books->lost_slot;
+	statistics->lost_nmi = books->lost_nmi;
+	statistics->delivered = stream->delivered;
+	/* Between two reports more has been delivered than the books tell of. */
+	if (books->taken > stream->delivered && books->closed)
+		statistics->lost_trace = books->taken - stream->delivered;
+	statistics->idle = books->idle;
+	return 0;
+}
+
+void xf_session_agent_text(const struct xf_session *session, uint64_t *address, uint64_t *size)
+{
+	*address = session->text_address;
+	*size = session->text_size;
+}
