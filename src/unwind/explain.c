@@ -139,7 +139,8 @@ static void print_text(FILE *out, const struct xf_code *code, uint32_t offset)
 static void explain_block(const struct xf_inference *inference, size_t index, uint64_t from,
                           uint64_t to, FILE *out)
 {
-	static const char *const grounds[] = {"unreached", "flow", "behind", "trap", "apart"};
+	static const char *const grounds[] = {"unreached", "flow",   "trap",
+	                                      "behind",    "switch", "apart"};
 	const struct xf_graph *graph = &inference->graph;
 	const struct xf_block *block = &graph->blocks[index];
 	struct xf_state state = inference->states[index];

@@ -84,19 +84,32 @@ static bool takes_address(const struct xf_graph *graph, uint32_t offset)
 	return false;
 }
 
+/* Is there nothing but a few bytes of filler from @offset to @end, close behind it? A function of
+ * its own does not begin there, in the middle of another. */
+static bool only_filler(const struct xf_graph *graph, uint32_t offset, uint32_t end)
+{
+	if (end < offset || end - offset >= 16)
+		return false;
+	while (offset < end) {
+		const struct xf_insn *insn = xf_graph_insn(graph, offset);
+
+		if (insn != NULL && !insn->padding)
+			return false;
+		if (insn == NULL && !(graph->marks[offset] & XF_MARK_PADDING))
+			return false;
+		offset += insn != NULL ? insn->length : 1;
+	}
+	return offset == end;
+}
+
 /* Is the direct call @insn made for the push of its address alone? */
 static bool is_call_over(const struct xf_graph *graph, const struct xf_insn *insn)
 {
 	uint32_t next = insn->offset + insn->length;
-	const struct xf_insn *following = xf_graph_insn(graph, next);
 
 	if (insn->target == XF_NOWHERE || (graph->marks[insn->target] & XF_MARK_ENTRY))
 		return false;
-	if (insn->target == next)
-		return true;
-	/* Close behind a trap for speculation there is no function of its own. */
-	if (following != NULL && following->flow == XF_FLOW_STOP && following->padding &&
-	    insn->target > next && insn->target - next < 16)
+	if (only_filler(graph, next, insn->target))
 		return true;
 	return takes_address(graph, insn->target);
 }
@@ -289,6 +302,21 @@ static void find_live(struct xf_graph *graph)
 	}
 }
 
+/*
+ * An entry that is nothing but a return (a return thunk) is jumped to in place of returning, from
+ * frames that hold nothing any more: it is a function, whatever state some of them leave.
+ */
+static void find_thunks(struct xf_graph *graph)
+{
+	for (size_t i = 0; i < graph->nr_blocks; i++) {
+		struct xf_block *block = &graph->blocks[i];
+
+		if (block->flow == XF_FLOW_RETURN && block->first == block->last &&
+		    (graph->marks[block->first] & XF_MARK_ENTRY))
+			block->flags |= XF_BLOCK_CALLED;
+	}
+}
+
 /* Which entries other functions jump or fall into. A function is what lies up to the next entry. */
 static void find_joined(struct xf_graph *graph)
 {
@@ -346,6 +374,7 @@ int xf_graph_build(struct xf_graph *graph, const struct xf_code *code, const uin
 	find_returns(graph);
 	assume_entries(graph);
 	find_live(graph);
+	find_thunks(graph);
 	find_joined(graph);
 	return 0;
 }

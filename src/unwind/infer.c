@@ -24,6 +24,22 @@ void xf_infer_step(const struct xf_graph *graph, const struct xf_insn *insn, str
 	              insn->offset + 1);
 }
 
+static bool has_base(const struct xf_state *state)
+{
+	return xf_value_origin(state->reg[XF_REG_RSP]) == XF_ORIGIN_FRAME ||
+	       xf_value_origin(state->reg[XF_REG_RBP]) == XF_ORIGIN_FRAME ||
+	       state->base_slot != XF_VALUE_UNKNOWN;
+}
+
+/*
+ * Has the code left its stack for one that it found elsewhere? Then it knows what it will find
+ * there, and we do not: such a path says nothing about the frame of the code that it comes to.
+ */
+static bool is_switched(const struct xf_state *state)
+{
+	return state->reason == XF_UNWIND_STACK_SWITCHED && !has_base(state);
+}
+
 /* Brings @state to the beginning of the block @to. */
 static void arrive(struct run *run, uint32_t to, const struct xf_state *state)
 {
@@ -32,7 +48,10 @@ static void arrive(struct run *run, uint32_t to, const struct xf_state *state)
 	/* What stands on weaker ground changes nothing that stands on a stronger one. */
 	if (run->grounds[to] != XF_GROUND_NONE && run->grounds[to] < run->ground)
 		return;
-	if (!xf_state_merge(&run->states[to], state))
+	if (is_switched(&run->states[to]) && !is_switched(state))
+		run->states[to] = *state;
+	else if ((is_switched(state) && run->states[to].kind != XF_STATE_NONE) ||
+	         !xf_state_merge(&run->states[to], state))
 		return;
 	if (run->grounds[to] == XF_GROUND_NONE)
 		run->grounds[to] = run->ground;
@@ -40,13 +59,6 @@ static void arrive(struct run *run, uint32_t to, const struct xf_state *state)
 		return;
 	run->queued[to] = 1;
 	run->graph->queue[run->tail++] = to;
-}
-
-static bool has_base(const struct xf_state *state)
-{
-	return xf_value_origin(state->reg[XF_REG_RSP]) == XF_ORIGIN_FRAME ||
-	       xf_value_origin(state->reg[XF_REG_RBP]) == XF_ORIGIN_FRAME ||
-	       state->base_slot != XF_VALUE_UNKNOWN;
 }
 
 /*
@@ -81,18 +93,6 @@ static void fall_to(struct run *run, uint32_t to, const struct xf_state *state)
 		jump_to(run, to, state);
 }
 
-/* An iretq that takes a frame which this very function pushed, to go on right behind it. */
-static void pass_own_iret(struct run *run, const struct xf_block *block, struct xf_state *state)
-{
-	xf_value rsp = state->reg[XF_REG_RSP];
-
-	if (state->kind != XF_STATE_CALL || xf_value_origin(rsp) != XF_ORIGIN_FRAME ||
-	    xf_value_offset(rsp) > -48)
-		return;
-	state->reg[XF_REG_RSP] = xf_value_add(rsp, 40);
-	arrive(run, block->fall, state);
-}
-
 /* Sends the state behind the last instruction of @block where control can go. */
 static void leave_block(struct run *run, const struct xf_block *block, struct xf_state *state)
 {
@@ -119,9 +119,6 @@ static void leave_block(struct run *run, const struct xf_block *block, struct xf
 			break;
 		xf_state_after_call(state);
 		fall_to(run, block->fall, state);
-		break;
-	case XF_FLOW_INTERRUPT_RETURN:
-		pass_own_iret(run, block, state);
 		break;
 	default:
 		break;
@@ -193,12 +190,17 @@ static void seed_entries(struct run *run)
 	settle(run);
 }
 
-/* Interrupt entries without a name, and what lies behind a test that goes both ways. */
+/* Interrupt entries without a name, and what lies behind a test that goes both ways. Without a
+ * name only a frame that is complete counts: a function may be pushing one for itself. */
 static void seed_interrupts(struct run *run)
 {
-	for (size_t i = 0; i < run->graph->nr_blocks; i++)
-		if (run->states[i].kind == XF_STATE_NONE && is_interrupt_entry(run, i))
-			arrive(run, i, &run->back.at[i]);
+	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
+		const struct xf_state *back = &run->back.at[i];
+
+		if (run->states[i].kind == XF_STATE_NONE && is_interrupt_entry(run, i) &&
+		    (is_entry(run, i) || xf_value_offset(back->reg[XF_REG_RSP]) <= 0))
+			arrive(run, i, back);
+	}
 	settle(run);
 }
 
@@ -223,13 +225,85 @@ static void seed_jumped(struct run *run)
 	}
 }
 
-/* Code that nothing leads to but that leads to known code. */
-static int seed_behind(struct run *run)
+/* Return: the register that the fourth-last push of @block saved, where iretq takes RSP from. */
+static unsigned int pushed_rsp(const struct xf_graph *graph, const struct xf_block *block)
 {
-	int ret = xf_back_known(&run->back, run->states);
+	uint8_t pushed[4] = {XF_REG_NONE, XF_REG_NONE, XF_REG_NONE, XF_REG_NONE};
+	uint32_t offset = block->first;
 
-	if (ret != 0)
-		return ret;
+	while (offset != block->last) {
+		const struct xf_insn *insn = xf_graph_insn(graph, offset);
+
+		for (unsigned int i = 0; i < insn->nr_ops; i++) {
+			const struct xf_op *op = &graph->ops[insn->first_op + i];
+
+			if (op->kind != XF_OP_STORE || op->dst != XF_REG_RSP || op->value != -8)
+				continue;
+			memmove(pushed, pushed + 1, sizeof(pushed) - 1);
+			pushed[3] = op->src;
+		}
+		offset += insn->length;
+	}
+	return pushed[0];
+}
+
+/*
+ * Makes @state, known before the iretq that ends @block, what it is where the iretq goes on right
+ * behind itself, having taken a frame that this very function pushed. Return: false where it is
+ * no such one.
+ */
+static bool pass_own_iret(const struct xf_graph *graph, const struct xf_block *block,
+                          struct xf_state *state)
+{
+	unsigned int reg = pushed_rsp(graph, block);
+	xf_value rsp = state->reg[XF_REG_RSP];
+
+	if (state->kind != XF_STATE_CALL)
+		return false;
+	if (reg < XF_NR_REGS && reg != XF_REG_RSP &&
+	    xf_value_origin(state->reg[reg]) == XF_ORIGIN_FRAME)
+		rsp = state->reg[reg];
+	else
+		rsp = xf_value_add(rsp, 40);
+	if (xf_value_origin(rsp) != XF_ORIGIN_FRAME || xf_value_offset(rsp) > -8)
+		return false;
+	state->reg[XF_REG_RSP] = rsp;
+	return true;
+}
+
+/* Does what must hold at a block, told from behind, speak against @state? */
+static bool contradicts(const struct xf_state *back, const struct xf_state *state)
+{
+	return back->kind != XF_STATE_NONE &&
+	       (back->kind != state->kind || back->reg[XF_REG_RSP] != state->reg[XF_REG_RSP]);
+}
+
+/* Code that nothing leads to, right behind a ud2 that a handler may skip, or behind an iretq. */
+static void seed_traps(struct run *run)
+{
+	run->ground = XF_GROUND_TRAP;
+	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
+		const struct xf_block *block = &run->graph->blocks[i];
+		struct xf_state state;
+
+		if ((block->flow != XF_FLOW_TRAP && block->flow != XF_FLOW_INTERRUPT_RETURN) ||
+		    block->fall == XF_NOWHERE || run->states[i].kind == XF_STATE_NONE ||
+		    run->states[block->fall].kind != XF_STATE_NONE)
+			continue;
+		state = state_behind(run->graph, run->states, i);
+		if (block->flow == XF_FLOW_INTERRUPT_RETURN &&
+		    !pass_own_iret(run->graph, block, &state))
+			continue;
+		if (contradicts(&run->back.at[block->fall], &state))
+			continue;
+		arrive(run, block->fall, &state);
+		settle(run);
+	}
+}
+
+/* Code that nothing leads to but that leads to known code. */
+static void seed_behind(struct run *run)
+{
 	run->ground = XF_GROUND_BEHIND;
 	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
 		const struct xf_state *back = &run->back.at[i];
@@ -239,25 +313,6 @@ static int seed_behind(struct run *run)
 			arrive(run, i, back);
 	}
 	settle(run);
-	return 0;
-}
-
-/* Code behind a ud2 that a handler may skip. */
-static void seed_traps(struct run *run)
-{
-	run->ground = XF_GROUND_TRAP;
-	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
-		const struct xf_block *block = &run->graph->blocks[i];
-		struct xf_state state;
-
-		if (block->flow != XF_FLOW_TRAP || block->fall == XF_NOWHERE ||
-		    run->states[i].kind == XF_STATE_NONE ||
-		    run->states[block->fall].kind != XF_STATE_NONE)
-			continue;
-		state = state_behind(run->graph, run->states, i);
-		arrive(run, block->fall, &state);
-		settle(run);
-	}
 }
 
 /* What an indirect jump in the middle of a frame may lead to: the arms of a switch. */
@@ -265,6 +320,7 @@ static void seed_switch_arms(struct run *run)
 {
 	struct xf_state switched = {0};
 
+	run->ground = XF_GROUND_SWITCH;
 	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
 		const struct xf_block *block = &run->graph->blocks[i];
 		uint8_t marks = run->graph->marks[block->first];
@@ -310,10 +366,11 @@ static int infer_states(struct run *run)
 	seed_entries(run);
 	seed_interrupts(run);
 	seed_jumped(run);
-	ret = seed_behind(run);
+	ret = xf_back_known(&run->back, run->states);
 	if (ret != 0)
 		return ret;
 	seed_traps(run);
+	seed_behind(run);
 	seed_switch_arms(run);
 	seed_apart(run);
 	return 0;

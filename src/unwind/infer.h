@@ -13,8 +13,9 @@
 enum xf_ground {
 	XF_GROUND_NONE,
 	XF_GROUND_FLOW,   /* control flow from entries, calls and interrupt entries */
+	XF_GROUND_TRAP,   /* it follows a ud2 or iretq, and nothing else leads to it */
 	XF_GROUND_BEHIND, /* it can only go on into code whose frame is known */
-	XF_GROUND_TRAP,   /* it follows a ud2 or an indirect jump, and nothing else leads to it */
+	XF_GROUND_SWITCH, /* an indirect jump in the same function may lead to it */
 	XF_GROUND_APART,  /* it stands apart, aligned: taken for a function */
 };
 
