@@ -6,6 +6,7 @@
 #   make demo       from nothing to out/host.svg on an emulated host
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make format     clang-format over all sources
+#   make V=1 ...    with the commands in full
 #
 # WERROR= builds with other compilers than CI's; SANITIZE=1 builds the tool under ASan and UBSan.
 
@@ -14,6 +15,13 @@ PREFIX ?= /usr/local
 CC ?= gcc
 WERROR ?= -Werror
 B := build
+
+ifeq ($(V),1)
+say = @:
+else
+say = @printf '  %-5s %s\n'
+Q := @
+endif
 
 ifeq ($(SANITIZE),1)
 B := build/sanitize
@@ -29,7 +37,7 @@ override CFLAGS += -std=gnu17 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissi
 PURE_ROOMS := base unwind symbol profile output
 HOST_ROOMS := xen cmd
 PURE_LIBS := -lZydis -lzstd
-HOST_LIBS := -lxencall -lxenforeignmemory -lxenstore -lelf
+HOST_LIBS := -lxencall -lxenforeignmemory -lxenevtchn -lxenstore -lelf -lz
 
 pure_sources := $(foreach room,$(PURE_ROOMS),$(wildcard src/$(room)/*.c))
 host_sources := $(foreach room,$(HOST_ROOMS),$(wildcard src/$(room)/*.c))
@@ -43,13 +51,16 @@ host_objects := $(host_sources:%.c=$(B)/%.o) $(B)/agent/embed.o
 all: $(B)/xenflame
 
 $(B)/xenflame: $(host_objects) $(pure_objects)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(HOST_LIBS) $(PURE_LIBS)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(HOST_LIBS) $(PURE_LIBS)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -c -o $@ $<
+	$(say) CC $<
+	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
 
 include agent/agent.mk
+include src/output/output.mk
 include tests/tests.mk
 -include lab/lab.mk
 -include bench/bench.mk

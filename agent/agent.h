@@ -15,7 +15,8 @@
 #include "xenflame/agent.h"
 #include "xenflame/sample.h"
 
-/* Samples that may wait on one pCPU until it comes by the softirq: a hypercall of 80 ms at 99 Hz. */
+/* Samples that may wait on one pCPU until it comes by the softirq: a hypercall of 80 ms at 99 Hz.
+ */
 #define XF_SLOTS 8u
 
 /* A captured sample that waits to be emitted. */
@@ -34,21 +35,21 @@ struct xf_pcpu {
 	/* The ring: the NMI handler of this pCPU writes @head, its softirq @tail; both count up. */
 	uint32_t head;
 	uint32_t tail;
-	uint32_t taken;	    /* written by the NMI handler of this pCPU */
+	uint32_t taken;     /* written by the NMI handler of this pCPU */
 	uint32_t lost_slot; /* written by the NMI handler of this pCPU */
 
 	/* Written under @lock, which is only ever tried, never waited for. */
 	uint32_t lock;
-	uint32_t closed; /* the books are closed: no NMI any more */
-	uint32_t parked; /* idle or offline: no timer of its own, pCPU 0's tick looks after it */
+	uint32_t closed;   /* the books are closed: no NMI any more */
+	uint32_t parked;   /* idle or offline: no timer of its own, pCPU 0's tick looks after it */
 	uint32_t patience; /* how often closing has waited for the last NMI */
 	uint32_t kicks;
 	uint32_t lost_nmi;
 	uint32_t idle;
 	uint32_t idle_reported; /* of @idle, already in a record */
 	uint32_t skipped;
-	int64_t kicked_at; /* when @kicked was set */
-	int64_t due;	   /* the next sample */
+	int64_t kicked_at;   /* when @kicked was set */
+	int64_t due;         /* the next sample */
 	int64_t reported_at; /* the last statistics record */
 	uint64_t random;
 
@@ -56,10 +57,10 @@ struct xf_pcpu {
 };
 
 enum xf_state {
-	XF_LOADED = 0,	 /* uploaded and applied; nothing of Xen's is changed */
-	XF_RUNNING = 1,	 /* NMI slot and softirq are ours */
+	XF_LOADED = 0,   /* uploaded and applied; nothing of Xen's is changed */
+	XF_RUNNING = 1,  /* NMI slot and softirq are ours */
 	XF_STOPPING = 2, /* no new NMIs; every pCPU closes its books */
-	XF_QUIET = 3,	 /* Xen is as before; only our memory remains until it is unloaded */
+	XF_QUIET = 3,    /* Xen is as before; only our memory remains until it is unloaded */
 };
 
 /* What is not per pCPU. @state is changed by compare-and-exchange alone. */
@@ -69,7 +70,7 @@ struct xf_agent {
 	uint32_t lease_value; /* the low bits of Xen's event mask, as last seen */
 	uint32_t open_pcpus;  /* whose books are open; counted down atomically */
 	int64_t lease_time;   /* when they last changed; written before lease_value */
-	int64_t period;	      /* ns between two samples of a pCPU, on average */
+	int64_t period;       /* ns between two samples of a pCPU, on average */
 	xen_nmi_callback_t *previous_nmi;
 };
 
@@ -90,7 +91,8 @@ xen_nmi_callback_t xf_capture_nmi;
 
 /* emit.c. Context: softirq, on the pCPU whose samples they are. */
 void xf_emit_softirq(void);
-/* Context: not NMI; any pCPU. Writes a control record of @nr words into this pCPU's trace buffer. */
+/* Context: not NMI; any pCPU. Writes a control record of @nr words into this pCPU's trace buffer.
+ */
 void xf_emit_control(enum xf_control kind, const uint32_t *words, unsigned int nr);
 
 /* pace.c. Context: timer softirq; @data is the number of the pCPU that the timer paces. */

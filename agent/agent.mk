@@ -12,12 +12,15 @@ agent_objects := $(patsubst %.c,$(B)/%.agent.o,$(wildcard agent/*.c))
 
 $(B)/agent/%.agent.o: agent/%.c
 	@mkdir -p $(@D)
-	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
+	$(say) AGENT $<
+	$(Q)$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 # One .text, between two marks that tell the tool where the agent's code lies once it is loaded.
 $(B)/agent.o: $(agent_objects) agent/agent.lds
-	ld -r -T agent/agent.lds -o $@ $(agent_objects)
+	$(say) AGENT $@
+	$(Q)ld -r -T agent/agent.lds -o $@ $(agent_objects)
 
 $(B)/agent/embed.o: agent/embed.S $(B)/agent.o
 	@mkdir -p $(@D)
-	$(CC) -c -DXF_AGENT_OBJECT='"$(B)/agent.o"' -o $@ $<
+	$(say) AS $<
+	$(Q)$(CC) -c -DXF_AGENT_OBJECT='"$(B)/agent.o"' -o $@ $<

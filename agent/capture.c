@@ -5,19 +5,19 @@
  *
  * The argument. NMIs do not nest on a pCPU, so the NMI handler is the only writer of @head, @taken
  * and @lost_slot, and a slot at or beyond @head is touched by nobody else; the softirq reads slots
- * below @head only and alone moves @tail, so what the NMI reads of @tail may be old, which makes the
- * ring look fuller than it is, never emptier. No lock is taken, nothing is called but Xen's
+ * below @head only and alone moves @tail, so what the NMI reads of @tail may be old, which makes
+ * the ring look fuller than it is, never emptier. No lock is taken, nothing is called but Xen's
  * raise_softirq (one locked bit operation). The interrupted RSP is a guest's value in the gap
  * between a PV guest's SYSCALL and Xen's stack switch; it is followed only after it has been
  * proven to lie on this pCPU's own stack. The loop runs over at most two pages of 512 words.
  */
 #include "peek.h"
 
-#define PAGE 4096u
+#define PAGE           4096u
 /* Pages of Xen's 32 KiB stack (asm/current.h, 4.14 to 4.22): 1 to 4 exceptions, 6 and 7 primary. */
 #define FIRST_IST_PAGE 1u
-#define LAST_IST_PAGE 4u
-#define PRIMARY_PAGE 6u
+#define LAST_IST_PAGE  4u
+#define PRIMARY_PAGE   6u
 
 /* Orders the slot's content before @head, and @head before what follows, on this pCPU (the
  * softirq that reads it runs here too), so a compiler barrier is enough. */
@@ -28,7 +28,7 @@ static bool is_unwindable(uint64_t value, uint64_t stack)
 	return value - stack < XF_STACK_BYTES ||
 	       value - xf_config.text_start < xf_config.text_end - xf_config.text_start ||
 	       value - xf_config.livepatch_start <
-		       xf_config.livepatch_end - xf_config.livepatch_start;
+	               xf_config.livepatch_end - xf_config.livepatch_start;
 }
 
 /*

@@ -69,7 +69,8 @@ void xf_emit_softirq(void)
 	if (cpu >= xf_config.nr_pcpus)
 		return;
 	self = &xf_pcpus[cpu];
-	/* NMIs may add samples meanwhile; twice the ring is enough, the rest has raised it again. */
+	/* NMIs may add samples meanwhile; twice the ring is enough, the rest has raised it again.
+	 */
 	for (turns = 0; turns < 2 * XF_SLOTS; turns++) {
 		uint32_t tail = self->tail;
 

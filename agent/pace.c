@@ -16,10 +16,10 @@
  */
 #include "peek.h"
 
-#define SLOP 100000ll		/* Xen fires timers up to 50 us early (timer_slop) */
-#define SECOND 1000000000ll
-#define NEIGHBOURS 8u		/* looked at by each tick */
-#define CLOSING_PAUSE 5000000ll /* for the last NMI to land and the last softirq to run */
+#define SLOP             100000ll /* Xen fires timers up to 50 us early (timer_slop) */
+#define SECOND           1000000000ll
+#define NEIGHBOURS       8u        /* looked at by each tick */
+#define CLOSING_PAUSE    5000000ll /* for the last NMI to land and the last softirq to run */
 #define CLOSING_PATIENCE 4u
 
 static bool try_lock(struct xf_pcpu *pcpu)
@@ -71,8 +71,8 @@ static void report_idle(uint32_t cpu)
 static void report_statistics(uint32_t cpu, uint32_t final)
 {
 	struct xf_pcpu *pcpu = &xf_pcpus[cpu];
-	uint32_t words[] = {cpu | final,	pcpu->kicks, pcpu->taken,   pcpu->lost_slot,
-			    pcpu->lost_nmi, pcpu->idle,  pcpu->skipped};
+	uint32_t words[] = {cpu | final,    pcpu->kicks, pcpu->taken,  pcpu->lost_slot,
+	                    pcpu->lost_nmi, pcpu->idle,  pcpu->skipped};
 
 	xf_emit_control(XF_CONTROL_STATISTICS, words, 7);
 }
@@ -260,7 +260,7 @@ static bool lease_held(int64_t now)
 static bool change_state(uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&xf_agent.state, &from, to, false, __ATOMIC_ACQ_REL,
-					   __ATOMIC_ACQUIRE);
+	                                   __ATOMIC_ACQUIRE);
 }
 
 static void hello(void)
@@ -269,11 +269,11 @@ static void hello(void)
 	extern const char xf_text_end[] __attribute__((visibility("hidden")));
 	uint64_t start = (uint64_t)xf_text_start;
 	uint32_t words[] = {0,
-			    XF_FORMAT_VERSION,
-			    (uint32_t)start,
-			    (uint32_t)(start >> 32),
-			    (uint32_t)(xf_text_end - xf_text_start),
-			    xf_config.frequency};
+	                    XF_FORMAT_VERSION,
+	                    (uint32_t)start,
+	                    (uint32_t)(start >> 32),
+	                    (uint32_t)(xf_text_end - xf_text_start),
+	                    xf_config.frequency};
 
 	xf_emit_control(XF_CONTROL_HELLO, words, 6);
 }

@@ -41,7 +41,7 @@ static inline const void *xf_peek_current(uint64_t stack)
 static inline uint32_t xf_peek_processor_id(uint64_t stack)
 {
 	return *(const volatile uint32_t *)(stack +
-					    (xf_config.processor_id_offset & (XF_STACK_BYTES - 4)));
+	                                    (xf_config.processor_id_offset & (XF_STACK_BYTES - 4)));
 }
 
 /*

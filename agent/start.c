@@ -14,7 +14,8 @@ unsigned long xf_masks[65][XF_MASK_WORDS];
 extern const uint32_t xf_pcpu_bytes __attribute__((visibility("hidden")));
 const uint32_t xf_pcpu_bytes = sizeof(struct xf_pcpu);
 
-#define MAX_SOFTIRQS 16u /* Xen has 11 to 13; the table is at least this long with what follows it */
+#define MAX_SOFTIRQS                                                                               \
+	16u /* Xen has 11 to 13; the table is at least this long with what follows it */
 
 /* Domains are allocated by pages, from the same 512 GiB of Xen's direct map as the vCPUs. */
 static bool looks_like_domain(const void *domain, const void *vcpu)
@@ -57,7 +58,8 @@ static enum xf_refusal check_pcpus(void)
 	return refusal;
 }
 
-/* The number under which Xen has registered its vCPU kick. Return: MAX_SOFTIRQS where it has not. */
+/* The number under which Xen has registered its vCPU kick. Return: MAX_SOFTIRQS where it has not.
+ */
 static uint32_t find_softirq(void)
 {
 	uint32_t number;
@@ -145,8 +147,8 @@ static void unload_hook(void)
 typedef void xf_hook_t(void);
 #define XF_HOOK(kind, function)                                                                    \
 	xf_hook_t *const xf_hook_##kind                                                            \
-		__attribute__((used, visibility("hidden"), section(".livepatch.hooks." #kind))) =  \
-			(function)
+	        __attribute__((used, visibility("hidden"), section(".livepatch.hooks." #kind))) =  \
+	                (function)
 
 extern xf_hook_t *const xf_hook_load, *const xf_hook_unload;
 XF_HOOK(load, load_hook);

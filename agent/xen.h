@@ -41,18 +41,20 @@ void set_timer(struct xen_timer *timer, int64_t expires);
 void migrate_timer(struct xen_timer *timer, unsigned int cpu);
 void kill_timer(struct xen_timer *timer);
 
-/* NMIs (asm/nmi.h): one slot, the previous content is returned; non-zero from it means "handled". */
+/* NMIs (asm/nmi.h): one slot, the previous content is returned; non-zero from it means "handled".
+ */
 xen_nmi_callback_t *set_nmi_callback(xen_nmi_callback_t *callback);
 extern xen_nmi_callback_t *xen_saved_nmi_callback; /* arch/x86/livepatch.c#saved_nmi_callback */
 /* Sends an IPI to the CPUs of @mask (asm/smp.h). Context: not NMI. */
 void send_IPI_mask(const unsigned long *mask, int vector);
-#define XEN_APIC_DM_NMI 0x400 /* delivery mode NMI in the APIC's ICR: Intel SDM volume 3, 10.6.1 */
+#define XEN_APIC_DM_NMI 0x400 /* delivery mode NMI in the APIC's ICR: Intel SDM volume 3, 10.6.1   \
+	                       */
 
 /* Softirqs (xen/softirq.h). raise_softirq sets a bit for this CPU, atomically. Context: any. */
 void open_softirq(int number, xen_softirq_handler_t *handler);
 void raise_softirq(unsigned int number);
 extern xen_softirq_handler_t *xen_softirq_handlers[]; /* common/softirq.c#softirq_handlers */
-xen_softirq_handler_t xen_vcpu_kick_softirq;	      /* arch/x86/domain.c#vcpu_kick_softirq */
+xen_softirq_handler_t xen_vcpu_kick_softirq;          /* arch/x86/domain.c#vcpu_kick_softirq */
 
 /* Tracing (xen/trace.h). Either may be missing; the tool then binds both to the other one. */
 void xen_trace_cycles(uint32_t event, _Bool cycles, unsigned int bytes, const void *data);
@@ -61,8 +63,8 @@ void xen_trace(uint32_t event, unsigned int bytes, const void *data);
 extern const uint32_t xen_tb_event_mask; /* common/trace.c#tb_event_mask */
 
 /* CPUs: Xen's arrays are indexed by pCPU number. */
-extern void *const stack_base[];	   /* the pCPU's 32 KiB stack */
-extern const void *const idle_vcpu[];	   /* the pCPU's idle vCPU */
+extern void *const stack_base[];             /* the pCPU's 32 KiB stack */
+extern const void *const idle_vcpu[];        /* the pCPU's idle vCPU */
 extern const unsigned long cpu_online_map[]; /* a bit a pCPU */
 
 #pragma GCC visibility pop

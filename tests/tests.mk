@@ -13,11 +13,13 @@ test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.
 
 $(T)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_CFLAGS) -c -o $@ $<
+	$(say) CC $<
+	$(Q)$(CC) $(TEST_CFLAGS) -c -o $@ $<
 
 $(T)/test_%: tests/unit/test_%.c $(test_objects)
 	@mkdir -p $(@D)
-	$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(test_objects) $(PURE_LIBS) -lelf -lcmocka
+	$(say) LD $@
+	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(test_objects) $(PURE_LIBS) -lelf -lcmocka
 
 unit: $(unit_programs)
 

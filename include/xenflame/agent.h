@@ -10,22 +10,22 @@
 #include <stdint.h>
 
 /* Names in the agent's object that the tool looks for. */
-#define XF_SYMBOL_CONFIG "xf_config"		 /* struct xf_agent_config, in .data */
-#define XF_SYMBOL_PCPUS "xf_pcpus"		 /* undefined: the tool provides the zeroed array */
+#define XF_SYMBOL_CONFIG     "xf_config"     /* struct xf_agent_config, in .data */
+#define XF_SYMBOL_PCPUS      "xf_pcpus"      /* undefined: the tool provides the zeroed array */
 #define XF_SYMBOL_PCPU_BYTES "xf_pcpu_bytes" /* uint32_t, in .rodata: one element's size */
 
 /* Xen's stack of a pCPU is 32 KiB, aligned to its size, since Xen 3 (asm/config.h STACK_ORDER). */
 #define XF_STACK_BYTES 0x8000u
 
 struct xf_agent_config {
-	uint32_t version;   /* XF_FORMAT_VERSION */
-	uint32_t nr_pcpus;  /* elements of xf_pcpus: highest possible pCPU number + 1 */
-	uint32_t frequency; /* samples a second and pCPU */
+	uint32_t version;            /* XF_FORMAT_VERSION */
+	uint32_t nr_pcpus;           /* elements of xf_pcpus: highest possible pCPU number + 1 */
+	uint32_t frequency;          /* samples a second and pCPU */
 	uint32_t trace_takes_cycles; /* Xen's trace function has the separate "cycles" argument */
-	uint64_t seed;		     /* of the jitter; not 0 */
+	uint64_t seed;               /* of the jitter; not 0 */
 
 	/* Offsets within a pCPU's stack. */
-	uint32_t frame_offset;	      /* the guest's register frame: struct cpu_info's start */
+	uint32_t frame_offset;        /* the guest's register frame: struct cpu_info's start */
 	uint32_t processor_id_offset; /* 32 bits */
 	uint32_t current_vcpu_offset; /* 64 bits */
 	uint32_t vcpu_domain_offset;  /* within struct vcpu: pointer to its domain */

@@ -19,19 +19,19 @@
  * records through and nothing else is XF_TRACE_MASK; its low 12 bits take no part in Xen's
  * filtering and carry the tool's sign of life (see XF_LEASE_*).
  */
-#define XF_TRACE_CLASS 0x04000000u
-#define XF_TRACE_MASK 0x0400f000u
+#define XF_TRACE_CLASS     0x04000000u
+#define XF_TRACE_MASK      0x0400f000u
 #define XF_TRACE_KIND_MASK 0x0ffff000u
-#define XF_TRACE_SAMPLE 0x04001000u  /* one part of a sample, see XF_PART_* */
-#define XF_TRACE_CONTROL 0x04002000u /* | enum xf_control */
+#define XF_TRACE_SAMPLE    0x04001000u /* one part of a sample, see XF_PART_* */
+#define XF_TRACE_CONTROL   0x04002000u /* | enum xf_control */
 
 /*
  * A sample is longer than the seven words that a trace record can hold: it is cut into parts of 28
  * bytes, the last one shorter. The event's low 12 bits say which part of which sample.
  */
-#define XF_PART_BYTES 28u
-#define XF_PART_NUMBER(event) ((event)&0x3fu)	       /* 0, 1, 2 ... */
-#define XF_PART_SEQUENCE(event) (((event) >> 6) & 0x3fu) /* low 6 bits of sequence */
+#define XF_PART_BYTES                 28u
+#define XF_PART_NUMBER(event)         ((event)&0x3fu)          /* 0, 1, 2 ... */
+#define XF_PART_SEQUENCE(event)       (((event) >> 6) & 0x3fu) /* low 6 bits of sequence */
 #define XF_PART_EVENT(sequence, part) (XF_TRACE_SAMPLE | (((sequence)&0x3fu) << 6) | (part))
 
 /*
@@ -41,11 +41,12 @@
  */
 #define XF_LEASE_MASK 0x00000fffu
 #define XF_LEASE_STOP 0u
-#define XF_LEASE_NS 1500000000ll
+#define XF_LEASE_NS   1500000000ll
 
 /* Control records: up to seven 32-bit words, the first one always the pCPU they speak of. */
 enum xf_control {
-	/* pCPU, format version, agent text address (low, high), agent text bytes, timer frequency */
+	/* pCPU, format version, agent text address (low, high), agent text bytes, timer frequency
+	 */
 	XF_CONTROL_HELLO = 1,
 	/* pCPU, number of ticks that found it idle since the last such record */
 	XF_CONTROL_IDLE = 2,
@@ -61,21 +62,21 @@ enum xf_control {
 /* Why an agent refuses to start. Ids keep their meaning for ever. */
 enum xf_refusal {
 	XF_REFUSAL_NONE = 0,
-	XF_REFUSAL_IDLE_VCPU = 1,   /* idle_vcpu[] does not look like vCPUs with these offsets */
-	XF_REFUSAL_STACK = 2,	    /* no cpu_info where it was said to be */
-	XF_REFUSAL_SOFTIRQ = 3,	    /* the kick softirq is not in Xen's table */
-	XF_REFUSAL_NMI_TAKEN = 4,   /* somebody else holds the NMI callback */
-	XF_REFUSAL_ONE_PCPU = 5,    /* nobody is there to send the NMI */
-	XF_REFUSAL_NO_LEASE = 6,    /* tracing is off or the event mask is not ours */
+	XF_REFUSAL_IDLE_VCPU = 1, /* idle_vcpu[] does not look like vCPUs with these offsets */
+	XF_REFUSAL_STACK = 2,     /* no cpu_info where it was said to be */
+	XF_REFUSAL_SOFTIRQ = 3,   /* the kick softirq is not in Xen's table */
+	XF_REFUSAL_NMI_TAKEN = 4, /* somebody else holds the NMI callback */
+	XF_REFUSAL_ONE_PCPU = 5,  /* nobody is there to send the NMI */
+	XF_REFUSAL_NO_LEASE = 6,  /* tracing is off or the event mask is not ours */
 };
 
 enum xf_sample_flags {
-	XF_SAMPLE_GUEST = 1 << 0,	/* a guest was running, not Xen */
-	XF_SAMPLE_IDLE = 1 << 1,	/* the current vCPU was an idle vCPU */
-	XF_SAMPLE_FOREIGN_RSP = 1 << 2, /* RSP was not on this pCPU's Xen stack: no words taken */
-	XF_SAMPLE_TRUNCATED = 1 << 3,	/* more words than fit: those nearest to RSP are here */
-	XF_SAMPLE_AFTER_STGI = 1 << 4,	/* AMD: the NMI that ended a guest's run (FACTS: STGI) */
-	XF_SAMPLE_IST_STACK = 1 << 5,	/* RSP was on an exception stack of this pCPU */
+	XF_SAMPLE_GUEST = 1 << 0,         /* a guest was running, not Xen */
+	XF_SAMPLE_IDLE = 1 << 1,          /* the current vCPU was an idle vCPU */
+	XF_SAMPLE_FOREIGN_RSP = 1 << 2,   /* RSP was not on this pCPU's Xen stack: no words taken */
+	XF_SAMPLE_TRUNCATED = 1 << 3,     /* more words than fit: those nearest to RSP are here */
+	XF_SAMPLE_AFTER_STGI = 1 << 4,    /* AMD: the NMI that ended a guest's run (FACTS: STGI) */
+	XF_SAMPLE_IST_STACK = 1 << 5,     /* RSP was on an exception stack of this pCPU */
 	XF_SAMPLE_NO_GUEST_REGS = 1 << 6, /* the guest_ registers and CR3s are not known */
 };
 
@@ -88,18 +89,19 @@ enum xf_sample_flags {
  * (Xen's, or a live patch's) or into this pCPU's own stack are taken.
  */
 #define XF_WORD(slot, value) (((uint64_t)(slot) << 48) | ((value)&0xffffffffffffull))
-#define XF_WORD_SLOT(word) ((unsigned int)((word) >> 48))
-#define XF_WORD_VALUE(word) ((uint64_t)((int64_t)((word) << 16) >> 16))
+#define XF_WORD_SLOT(word)   ((unsigned int)((word) >> 48))
+#define XF_WORD_VALUE(word)  ((uint64_t)((int64_t)((word) << 16) >> 16))
 
 struct xf_sample {
 	uint32_t sequence; /* counts this pCPU's samples from 0 */
-	uint16_t bytes;	   /* of the whole sample, words included */
-	uint16_t flags;	   /* enum xf_sample_flags */
-	uint64_t tsc;	   /* when the NMI was taken */
+	uint16_t bytes;    /* of the whole sample, words included */
+	uint16_t flags;    /* enum xf_sample_flags */
+	uint64_t tsc;      /* when the NMI was taken */
 	uint16_t pcpu;
 	uint16_t domid; /* of the current vCPU; 0x7fff is Xen's idle domain */
 	uint32_t vcpu;
-	/* The interrupted registers; a guest's where XF_SAMPLE_GUEST is set and AFTER_STGI is not. */
+	/* The interrupted registers; a guest's where XF_SAMPLE_GUEST is set and AFTER_STGI is not.
+	 */
 	uint64_t rip;
 	uint64_t rsp;
 	uint64_t rbp;
@@ -111,7 +113,7 @@ struct xf_sample {
 	uint64_t guest_rip;
 	uint64_t guest_rsp;
 	uint64_t guest_rbp;
-	uint64_t cr3;	  /* the pCPU's own: a PV guest's page tables */
+	uint64_t cr3;     /* the pCPU's own: a PV guest's page tables */
 	uint64_t hvm_cr3; /* an HVM or PVH guest's CR3; 0 where it is not known */
 	uint64_t words[]; /* XF_WORD, by rising slot */
 };
@@ -122,6 +124,6 @@ _Static_assert(sizeof(struct xf_sample) == XF_SAMPLE_HEAD_BYTES, "layout of stru
 _Static_assert(__builtin_offsetof(struct xf_sample, rip) == 24, "layout of struct xf_sample");
 _Static_assert(__builtin_offsetof(struct xf_sample, stack_end) == 56, "layout of struct xf_sample");
 _Static_assert((XF_SAMPLE_HEAD_BYTES + 8 * XF_MAX_WORDS + XF_PART_BYTES - 1) / XF_PART_BYTES < 64,
-	       "a sample's parts must be countable in six bits");
+               "a sample's parts must be countable in six bits");
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct xf_error {
-	int code;	 /* negative errno value; 0 while nothing has failed */
+	int code;        /* negative errno value; 0 while nothing has failed */
 	char text[1024]; /* one message, UTF-8, without a newline at its end */
 };
 
@@ -19,13 +19,13 @@ struct xf_error {
  * Return: @code, so that a caller can write `return xf_fail(...)`. A positive @code is negated.
  */
 int xf_fail(struct xf_error *error, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+        __attribute__((format(printf, 3, 4)));
 
 /*
  * Puts "PREFIX: " in front of the text already in @error and keeps its code.
  * Return: the code in @error.
  */
 int xf_fail_prefix(struct xf_error *error, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+        __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -47,7 +47,7 @@ static bool has_build_id(const struct xf_image *image, const struct xf_xen_build
 
 /* Looks at one file. Return: whether it is the one; if not @note says what it is. */
 static bool try_file(const char *path, const struct xf_xen_build_id *build_id,
-		     struct xf_boot_image *found, const char **note)
+                     struct xf_boot_image *found, const char **note)
 {
 	memset(found, 0, sizeof(*found));
 	snprintf(found->path, sizeof(found->path), "%s", path);
@@ -65,15 +65,15 @@ static bool try_file(const char *path, const struct xf_xen_build_id *build_id,
 }
 
 int xf_boot_image_find(const char *directory, const struct xf_xen_build_id *build_id,
-		       struct xf_boot_image *found, struct xf_error *error)
+                       struct xf_boot_image *found, struct xf_error *error)
 {
 	char seen[512] = "";
 	DIR *files = opendir(directory);
 	struct dirent *entry;
 
 	if (!files)
-		return xf_fail(error, -EOPNOTSUPP, "cannot look for Xen's image in %s: %s", directory,
-			       strerror(errno));
+		return xf_fail(error, -EOPNOTSUPP, "cannot look for Xen's image in %s: %s",
+		               directory, strerror(errno));
 	while ((entry = readdir(files)) != NULL) {
 		const char *note = "";
 		char path[512];
@@ -88,14 +88,14 @@ int xf_boot_image_find(const char *directory, const struct xf_xen_build_id *buil
 		}
 		used = strlen(seen);
 		snprintf(seen + used, sizeof(seen) - used, "%s%s (%s)", used ? ", " : "",
-			 entry->d_name, note);
+		         entry->d_name, note);
 	}
 	closedir(files);
 	return xf_fail(error, -EOPNOTSUPP,
-		       "no file in %s is the image of the running Xen, by its build-id; looked at: "
-		       "%s. After an upgrade of Xen's package the old image is gone until the host "
-		       "has been rebooted",
-		       directory, seen[0] ? seen : "nothing named xen*");
+	               "no file in %s is the image of the running Xen, by its build-id; looked at: "
+	               "%s. After an upgrade of Xen's package the old image is gone until the host "
+	               "has been rebooted",
+	               directory, seen[0] ? seen : "nothing named xen*");
 }
 
 void xf_boot_image_free(struct xf_boot_image *image)

@@ -20,7 +20,7 @@ struct xf_boot_image {
  * was looked at.
  */
 int xf_boot_image_find(const char *directory, const struct xf_xen_build_id *build_id,
-		       struct xf_boot_image *found, struct xf_error *error);
+                       struct xf_boot_image *found, struct xf_error *error);
 void xf_boot_image_free(struct xf_boot_image *image);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Xen's code is swept once, instruction by instruction, with a little bookkeeping of what the
  * registers hold. Wherever the code reads the current vCPU, a pCPU's number, a vCPU's domain and so
- * on, it says at which offset: each such place is a vote. Reading the code straight through, without
- * regard for its branches, now and then misjudges a register; hundreds of votes make up for it, and
- * a result without a clear majority is no result.
+ * on, it says at which offset: each such place is a vote. Reading the code straight through,
+ * without regard for its branches, now and then misjudges a register; hundreds of votes make up for
+ * it, and a result without a clear majority is no result.
  */
 #include "xen/discover.h"
 
@@ -20,13 +20,13 @@
 /* What a general register is known to hold. */
 enum holding {
 	UNKNOWN,
-	STACK_POINTER,	 /* a copy of RSP */
-	STACK_CONSTANT,	 /* the immediate 0x7fff */
-	STACK_TOP,	 /* RSP | 0x7fff: the last byte of this pCPU's stack */
-	CURRENT,	 /* the current vCPU */
-	VCPU_FIELD,	 /* the 64-bit field at .offset of the current vCPU */
+	STACK_POINTER,   /* a copy of RSP */
+	STACK_CONSTANT,  /* the immediate 0x7fff */
+	STACK_TOP,       /* RSP | 0x7fff: the last byte of this pCPU's stack */
+	CURRENT,         /* the current vCPU */
+	VCPU_FIELD,      /* the 64-bit field at .offset of the current vCPU */
 	HARDWARE_DOMAIN, /* the content of the variable hardware_domain */
-	FIRST_ARGUMENT,	 /* what RDI held at the function's start */
+	FIRST_ARGUMENT,  /* what RDI held at the function's start */
 };
 
 struct value {
@@ -39,7 +39,15 @@ struct votes {
 	uint32_t count[MAX_OFFSET];
 };
 
-enum ballot { FRAME, PROCESSOR_ID, CURRENT_VCPU, DOMAIN, OPTIONS, HVM_CR3, NR_BALLOTS };
+enum ballot {
+	FRAME,
+	PROCESSOR_ID,
+	CURRENT_VCPU,
+	DOMAIN,
+	OPTIONS,
+	HVM_CR3,
+	NR_BALLOTS
+};
 
 struct sweep {
 	const struct xf_symbols *symbols;
@@ -80,7 +88,7 @@ static struct value *value_of(struct sweep *sweep, const ZydisDecodedOperand *op
 
 /* What the base register of a plain [base + displacement] operand holds. */
 static struct value *base_of(struct sweep *sweep, const ZydisDecodedOperand *operand,
-			     int64_t *displacement)
+                             int64_t *displacement)
 {
 	int number;
 
@@ -95,13 +103,13 @@ static struct value *base_of(struct sweep *sweep, const ZydisDecodedOperand *ope
 
 /* Is @operand the variable at @address, addressed relative to RIP? */
 static bool is_variable(const struct instruction *instruction, const ZydisDecodedOperand *operand,
-			uint64_t address)
+                        uint64_t address)
 {
 	return operand->type == ZYDIS_OPERAND_TYPE_MEMORY &&
 	       operand->mem.base == ZYDIS_REGISTER_RIP && address &&
 	       instruction->address + instruction->decoded.length +
-			       (uint64_t)operand->mem.disp.value ==
-		       address;
+	                       (uint64_t)operand->mem.disp.value ==
+	               address;
 }
 
 static bool is_rsp(const ZydisDecodedOperand *operand)
@@ -112,8 +120,7 @@ static bool is_rsp(const ZydisDecodedOperand *operand)
 
 static bool is_stack_mask(const ZydisDecodedOperand *operand)
 {
-	return operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-	       operand->imm.value.u == STACK_MASK;
+	return operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operand->imm.value.u == STACK_MASK;
 }
 
 static void vote(struct sweep *sweep, enum ballot ballot, int64_t offset)
@@ -124,7 +131,7 @@ static void vote(struct sweep *sweep, enum ballot ballot, int64_t offset)
 
 /* mov register, [memory]. Return: what the register holds from now on. */
 static struct value load(struct sweep *sweep, const struct instruction *instruction,
-			 const ZydisDecodedOperand *target, const ZydisDecodedOperand *source)
+                         const ZydisDecodedOperand *target, const ZydisDecodedOperand *source)
 {
 	int64_t displacement;
 	const struct value *base = base_of(sweep, source, &displacement);
@@ -208,7 +215,7 @@ static struct value combined(struct sweep *sweep, const struct instruction *inst
 	const ZydisDecodedOperand *source = &instruction->operands[1];
 	const struct value *before = value_of(sweep, &instruction->operands[0]);
 	bool top = (before->holding == STACK_POINTER && is_stack_mask(source)) ||
-		   (before->holding == STACK_CONSTANT && is_rsp(source));
+	           (before->holding == STACK_CONSTANT && is_rsp(source));
 
 	return (struct value){.holding = top ? STACK_TOP : UNKNOWN};
 }
@@ -312,12 +319,12 @@ static void step(struct sweep *sweep, const struct instruction *instruction)
  * byte may be tried.
  */
 static bool decode(const ZydisDecoder *decoder, const struct xf_code *code, size_t offset,
-		   struct instruction *instruction)
+                   struct instruction *instruction)
 {
 	instruction->address = code->address + offset;
 	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder, code->bytes + offset,
-						   code->size - offset, &instruction->decoded,
-						   instruction->operands));
+	                                           code->size - offset, &instruction->decoded,
+	                                           instruction->operands));
 }
 
 static void sweep_code(struct sweep *sweep, const struct xf_code *code)
@@ -390,7 +397,7 @@ static uint64_t end_of(const struct xf_symbols *symbols, uint64_t address)
 }
 
 int xf_discover_text(const struct xf_symbols *symbols, struct xf_text_range *range,
-		     struct xf_error *error)
+                     struct xf_error *error)
 {
 	static const char *const names[] = {"_stext", "_etext", "_end"};
 	size_t i;
@@ -398,8 +405,8 @@ int xf_discover_text(const struct xf_symbols *symbols, struct xf_text_range *ran
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!xf_symbols_by_name(symbols, names[i]))
 			return xf_fail(error, -EOPNOTSUPP,
-				       "Xen's symbols lack %s: where its code lies is not known",
-				       names[i]);
+			               "Xen's symbols lack %s: where its code lies is not known",
+			               names[i]);
 	range->start = address_of(symbols, "_stext");
 	range->end = address_of(symbols, "_etext");
 	range->image_end = address_of(symbols, "_end");
@@ -411,7 +418,7 @@ int xf_discover_text(const struct xf_symbols *symbols, struct xf_text_range *ran
 
 /* Sweeps until all is known that depends on what was found before. */
 static int find_offsets(struct sweep *sweep, const struct xf_code *code,
-			struct xf_agent_config *config, struct xf_error *error)
+                        struct xf_agent_config *config, struct xf_error *error)
 {
 	uint32_t frame, processor_id;
 
@@ -421,15 +428,15 @@ static int find_offsets(struct sweep *sweep, const struct xf_code *code,
 	sweep->current_from_top = winner(&sweep->votes[CURRENT_VCPU]);
 	if (!frame || !processor_id || !sweep->current_from_top)
 		return xf_fail(error, -EOPNOTSUPP,
-			       "cannot find in Xen's code where a pCPU's stack holds %s",
-			       !frame	       ? "the guest's registers" :
-			       !processor_id ? "the pCPU's number" :
-					       "the current vCPU");
+		               "cannot find in Xen's code where a pCPU's stack holds %s",
+		               !frame          ? "the guest's registers"
+		               : !processor_id ? "the pCPU's number"
+		                               : "the current vCPU");
 	sweep_code(sweep, code);
 	sweep->domain_offset = winner(&sweep->votes[DOMAIN]);
 	if (!sweep->domain_offset)
 		return xf_fail(error, -EOPNOTSUPP,
-			       "cannot find in Xen's code where a vCPU points to its domain");
+		               "cannot find in Xen's code where a vCPU points to its domain");
 	sweep_code(sweep, code);
 	config->frame_offset = stack_offset(frame);
 	config->processor_id_offset = stack_offset(processor_id);
@@ -450,10 +457,10 @@ static int check_offsets(const struct xf_agent_config *config, struct xf_error *
 	    config->vcpu_domain_offset % 8 == 0)
 		return 0;
 	return xf_fail(error, -EOPNOTSUPP,
-		       "what Xen's code says of a pCPU's stack makes no sense: frame 0x%x, pCPU "
-		       "number 0x%x, current vCPU 0x%x, domain 0x%x",
-		       config->frame_offset, config->processor_id_offset,
-		       config->current_vcpu_offset, config->vcpu_domain_offset);
+	               "what Xen's code says of a pCPU's stack makes no sense: frame 0x%x, pCPU "
+	               "number 0x%x, current vCPU 0x%x, domain 0x%x",
+	               config->frame_offset, config->processor_id_offset,
+	               config->current_vcpu_offset, config->vcpu_domain_offset);
 }
 
 /*
@@ -461,7 +468,7 @@ static int check_offsets(const struct xf_agent_config *config, struct xf_error *
  * Return: 0 where this Xen cannot run guests on AMD; -EOPNOTSUPP where it can but has none.
  */
 static int find_stgi(const struct xf_code *code, const struct xf_symbols *symbols,
-		     struct xf_agent_config *config, struct xf_error *error)
+                     struct xf_agent_config *config, struct xf_error *error)
 {
 	uint64_t start = address_of(symbols, "svm_asm_do_resume");
 	struct instruction instruction;
@@ -473,7 +480,8 @@ static int find_stgi(const struct xf_code *code, const struct xf_symbols *symbol
 	if (!start)
 		return 0;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	for (offset = start - code->address; offset < code->size && offset < start + 4096 - code->address;
+	for (offset = start - code->address;
+	     offset < code->size && offset < start + 4096 - code->address;
 	     offset += instruction.decoded.length) {
 		if (!decode(&decoder, code, offset, &instruction))
 			break;
@@ -485,7 +493,7 @@ static int find_stgi(const struct xf_code *code, const struct xf_symbols *symbol
 		}
 	}
 	return xf_fail(error, -EOPNOTSUPP,
-		       "cannot find STGI in svm_asm_do_resume: guests' time would look like Xen's");
+	               "cannot find STGI in svm_asm_do_resume: guests' time would look like Xen's");
 }
 
 /* How far the instruction moves RSP down, as prologues do. */
@@ -506,7 +514,7 @@ static int64_t pushed(const struct instruction *instruction)
  * the variable pm_idle. Not needed, so not finding it is no error.
  */
 static void find_idle_call(const struct xf_code *code, const struct xf_symbols *symbols,
-			   struct xf_agent_config *config)
+                           struct xf_agent_config *config)
 {
 	uint64_t start = address_of(symbols, "arch/x86/domain.c#idle_loop");
 	uint64_t pm_idle = address_of(symbols, "pm_idle");
@@ -542,11 +550,11 @@ static void find_idle_call(const struct xf_code *code, const struct xf_symbols *
 }
 
 int xf_discover_layout(const struct xf_code *code, const struct xf_symbols *symbols,
-		       struct xf_agent_config *config, struct xf_error *error)
+                       struct xf_agent_config *config, struct xf_error *error)
 {
 	struct sweep sweep = {.symbols = symbols,
-			      .hardware_domain = address_of(symbols, "hardware_domain"),
-			      .hvm_set_cr3 = address_of(symbols, "hvm_set_cr3")};
+	                      .hardware_domain = address_of(symbols, "hardware_domain"),
+	                      .hvm_set_cr3 = address_of(symbols, "hvm_set_cr3")};
 	struct xf_text_range range;
 	int result = xf_discover_text(symbols, &range, error);
 

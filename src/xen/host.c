@@ -10,7 +10,7 @@
 
 #include "xen/payload.h"
 
-#define DETAIL 256
+#define DETAIL        256
 #define MEMORY_NEEDED (16u << 20) /* trace buffers, the agent, and some to spare */
 
 static int probe_access(struct xf_host *host, char *detail, struct xf_error *error)
@@ -40,16 +40,17 @@ static int probe_control(struct xf_host *host, char *detail, struct xf_error *er
 
 	if (!result)
 		snprintf(detail, DETAIL, "this is the control domain; TSC at %" PRIu64 " MHz",
-			 host->machine.tsc_hz / 1000000);
+		         host->machine.tsc_hz / 1000000);
 	return result;
 }
 
 static int probe_pcpus(struct xf_host *host, char *detail, struct xf_error *error)
 {
 	if (host->machine.online_pcpus < 2)
-		return xf_fail(error, -EOPNOTSUPP,
-			       "only one pCPU is online: samples of a pCPU are taken by an NMI from "
-			       "another one, so xenflame needs two");
+		return xf_fail(
+		        error, -EOPNOTSUPP,
+		        "only one pCPU is online: samples of a pCPU are taken by an NMI from "
+		        "another one, so xenflame needs two");
 	snprintf(detail, DETAIL, "%u pCPUs online", host->machine.online_pcpus);
 	return 0;
 }
@@ -77,10 +78,11 @@ static bool asks_for_watchdog(const char *commandline)
 static int probe_watchdog(struct xf_host *host, char *detail, struct xf_error *error)
 {
 	if (asks_for_watchdog(host->version.commandline))
-		return xf_fail(error, -EOPNOTSUPP,
-			       "Xen's NMI watchdog is on (its command line has \"watchdog\"): an NMI "
-			       "of ours could hide one of the watchdog's, which this version does not "
-			       "yet guard against; boot without it");
+		return xf_fail(
+		        error, -EOPNOTSUPP,
+		        "Xen's NMI watchdog is on (its command line has \"watchdog\"): an NMI "
+		        "of ours could hide one of the watchdog's, which this version does not "
+		        "yet guard against; boot without it");
 	snprintf(detail, DETAIL, "off");
 	return 0;
 }
@@ -104,9 +106,10 @@ static int probe_livepatch(struct xf_host *host, char *detail, struct xf_error *
 	}
 	free(list);
 	snprintf(detail, DETAIL, "compiled in; %zu live patch%s applied%s", others,
-		 others == 1 ? "" : "es",
-		 own == XF_LIVEPATCH_ABSENT ? "" : "; an agent was left behind: record replaces it, "
-						   "detach removes it");
+	         others == 1 ? "" : "es",
+	         own == XF_LIVEPATCH_ABSENT ? ""
+	                                    : "; an agent was left behind: record replaces it, "
+	                                      "detach removes it");
 	return 0;
 }
 
@@ -117,7 +120,7 @@ static int probe_trace(struct xf_host *host, char *detail, struct xf_error *erro
 
 	if (!result)
 		snprintf(detail, DETAIL, "compiled in; %s",
-			 info.info_mfn ? "allocated since boot" : "not allocated yet");
+		         info.info_mfn ? "allocated since boot" : "not allocated yet");
 	return result;
 }
 
@@ -134,10 +137,11 @@ static int probe_memory(struct xf_host *host, char *detail, struct xf_error *err
 {
 	if (host->machine.free_bytes < MEMORY_NEEDED)
 		return xf_fail(error, -ENOMEM,
-			       "Xen has %" PRIu64 " KiB of free memory, xenflame wants %u MiB to be "
-			       "safe; free some, for instance by ballooning a guest or dom0 down "
-			       "(xl mem-set)",
-			       host->machine.free_bytes / 1024, MEMORY_NEEDED >> 20);
+		               "Xen has %" PRIu64
+		               " KiB of free memory, xenflame wants %u MiB to be "
+		               "safe; free some, for instance by ballooning a guest or dom0 down "
+		               "(xl mem-set)",
+		               host->machine.free_bytes / 1024, MEMORY_NEEDED >> 20);
 	snprintf(detail, DETAIL, "%" PRIu64 " MiB free in Xen", host->machine.free_bytes >> 20);
 	return 0;
 }
@@ -147,9 +151,10 @@ static int probe_build_id(struct xf_host *host, char *detail, struct xf_error *e
 	char text[129];
 
 	if (!host->version.build_id.size)
-		return xf_fail(error, -EOPNOTSUPP,
-			       "the running Xen has no build-id: neither live patches nor the image "
-			       "in /boot can be matched with it");
+		return xf_fail(
+		        error, -EOPNOTSUPP,
+		        "the running Xen has no build-id: neither live patches nor the image "
+		        "in /boot can be matched with it");
 	xf_host_build_id_text(host, text);
 	snprintf(detail, DETAIL, "%s", text);
 	return 0;
@@ -174,18 +179,17 @@ static int probe_symbols(struct xf_host *host, char *detail, struct xf_error *er
 	result = xf_discover_text(host->symbols, &host->text, error);
 	if (!result)
 		snprintf(detail, DETAIL, "%zu, from the running Xen",
-			 xf_symbols_count(host->symbols));
+		         xf_symbols_count(host->symbols));
 	return result;
 }
 
 static int probe_image(struct xf_host *host, char *detail, struct xf_error *error)
 {
-	int result =
-		xf_boot_image_find("/boot", &host->version.build_id, &host->image, error);
+	int result = xf_boot_image_find("/boot", &host->version.build_id, &host->image, error);
 
 	if (!result)
 		result = xf_image_code(&host->image.image, host->text.image_start, host->text.start,
-				       host->text.end, &host->code, error);
+		                       host->text.end, &host->code, error);
 	if (!result)
 		snprintf(detail, DETAIL, "%.200s has the running Xen's build-id", host->image.path);
 	return result;
@@ -197,11 +201,10 @@ static int probe_layout(struct xf_host *host, char *detail, struct xf_error *err
 	int result = xf_discover_layout(&host->code, host->symbols, &host->config, error);
 
 	if (!result)
-		snprintf(detail, DETAIL,
-			 "frame at 0x%x, current vCPU at 0x%x, domain at 0x%x%s%s",
-			 config->frame_offset, config->current_vcpu_offset,
-			 config->vcpu_domain_offset, config->after_stgi ? ", STGI" : "",
-			 config->idle_return ? ", idle call" : "");
+		snprintf(detail, DETAIL, "frame at 0x%x, current vCPU at 0x%x, domain at 0x%x%s%s",
+		         config->frame_offset, config->current_vcpu_offset,
+		         config->vcpu_domain_offset, config->after_stgi ? ", STGI" : "",
+		         config->idle_return ? ", idle call" : "");
 	return result;
 }
 
@@ -209,12 +212,12 @@ static int probe_payload(struct xf_host *host, char *detail, struct xf_error *er
 {
 	struct xf_agent_config config = host->config;
 	struct xf_payload_input input = {
-		.object = xf_agent_object,
-		.object_size = xf_agent_object_end - xf_agent_object,
-		.symbols = host->symbols,
-		.config = &config,
-		.build_id = host->version.build_id.bytes,
-		.build_id_size = host->version.build_id.size,
+	        .object = xf_agent_object,
+	        .object_size = xf_agent_object_end - xf_agent_object,
+	        .symbols = host->symbols,
+	        .config = &config,
+	        .build_id = host->version.build_id.bytes,
+	        .build_id_size = host->version.build_id.size,
 	};
 	uint8_t *payload = NULL;
 	size_t size = 0;
@@ -225,26 +228,26 @@ static int probe_payload(struct xf_host *host, char *detail, struct xf_error *er
 	free(payload);
 	if (!result)
 		snprintf(detail, DETAIL, "all of Xen's symbols that it needs are there (%zu bytes)",
-			 size);
+		         size);
 	return result;
 }
 
 const struct xf_requirement xf_requirements[] = {
-	{"access to Xen", probe_access},
-	{"version", probe_version},
-	{"control domain", probe_control},
-	{"pCPUs", probe_pcpus},
-	{"NMI watchdog", probe_watchdog},
-	{"live patching", probe_livepatch},
-	{"trace buffers", probe_trace},
-	{"trace buffers free", probe_claim},
-	{"memory", probe_memory},
-	{"build-id", probe_build_id},
-	{"symbols", probe_symbols},
-	{"Xen's image", probe_image},
-	{"layout", probe_layout},
-	{"agent", probe_payload},
-	{NULL, NULL},
+        {"access to Xen", probe_access},
+        {"version", probe_version},
+        {"control domain", probe_control},
+        {"pCPUs", probe_pcpus},
+        {"NMI watchdog", probe_watchdog},
+        {"live patching", probe_livepatch},
+        {"trace buffers", probe_trace},
+        {"trace buffers free", probe_claim},
+        {"memory", probe_memory},
+        {"build-id", probe_build_id},
+        {"symbols", probe_symbols},
+        {"Xen's image", probe_image},
+        {"layout", probe_layout},
+        {"agent", probe_payload},
+        {NULL, NULL},
 };
 
 void xf_host_close(struct xf_host *host)
@@ -259,7 +262,7 @@ void xf_host_close(struct xf_host *host)
 void xf_host_version_text(const struct xf_host *host, char text[48])
 {
 	snprintf(text, 48, "%u.%u%s", host->version.major, host->version.minor,
-		 host->version.extra);
+	         host->version.extra);
 }
 
 void xf_host_build_id_text(const struct xf_host *host, char text[129])

@@ -16,25 +16,32 @@
 
 #define HYPERCALL_PLATFORM_OP 7
 #define HYPERCALL_XEN_VERSION 17
-#define HYPERCALL_SYSCTL 35
+#define HYPERCALL_SYSCTL      35
 
-#define XENVER_VERSION 0
+#define XENVER_VERSION      0
 #define XENVER_EXTRAVERSION 1
-#define XENVER_COMMANDLINE 9
-#define XENVER_BUILD_ID 10
+#define XENVER_COMMANDLINE  9
+#define XENVER_BUILD_ID     10
 
-#define PLATFORM_GET_SYMBOL 63
+#define PLATFORM_GET_SYMBOL    63
 #define PLATFORM_VERSION_FIRST 0x03000000u
-#define PLATFORM_VERSION_LAST 0x03000003u
+#define PLATFORM_VERSION_LAST  0x03000003u
 
-#define SYSCTL_TBUF_OP 2
-#define SYSCTL_PHYSINFO 3
-#define SYSCTL_LIVEPATCH_OP 27
+#define SYSCTL_TBUF_OP       2
+#define SYSCTL_PHYSINFO      3
+#define SYSCTL_LIVEPATCH_OP  27
 /* 0x13 in 4.14, 0x16 in 4.22; Xen refuses all but its own with -EACCES. */
 #define SYSCTL_VERSION_FIRST 0x12u
-#define SYSCTL_VERSION_LAST 0x1fu
+#define SYSCTL_VERSION_LAST  0x1fu
 
-enum { TBUF_GET_INFO, TBUF_SET_CPU_MASK, TBUF_SET_EVENT_MASK, TBUF_SET_SIZE, TBUF_ENABLE, TBUF_DISABLE };
+enum {
+	TBUF_GET_INFO,
+	TBUF_SET_CPU_MASK,
+	TBUF_SET_EVENT_MASK,
+	TBUF_SET_SIZE,
+	TBUF_ENABLE,
+	TBUF_DISABLE
+};
 
 struct tbuf_op {
 	uint32_t command;
@@ -69,12 +76,17 @@ struct livepatch_name {
 	uint16_t pad[3];
 };
 
-enum { LIVEPATCH_UPLOAD, LIVEPATCH_GET, LIVEPATCH_LIST, LIVEPATCH_ACTION };
-#define LIVEPATCH_NAME_BYTES 128u
-#define LIVEPATCH_APPLY_NODEPS 1u
+enum {
+	LIVEPATCH_UPLOAD,
+	LIVEPATCH_GET,
+	LIVEPATCH_LIST,
+	LIVEPATCH_ACTION
+};
+#define LIVEPATCH_NAME_BYTES     128u
+#define LIVEPATCH_APPLY_NODEPS   1u
 #define LIVEPATCH_METADATA_BYTES 4096u
-#define LIVEPATCH_ATTEMPTS 5u
-#define LIVEPATCH_RENDEZVOUS_NS 30000000u
+#define LIVEPATCH_ATTEMPTS       5u
+#define LIVEPATCH_RENDEZVOUS_NS  30000000u
 
 struct livepatch_status {
 	uint32_t state;
@@ -153,16 +165,19 @@ int xf_xen_open(struct xf_xen **xen, struct xf_error *error)
 	struct xf_xen *opened;
 
 	if (geteuid() != 0)
-		return xf_fail(error, -EPERM,
-			       "needs root: only root may talk to the hypervisor; run it with sudo");
+		return xf_fail(
+		        error, -EPERM,
+		        "needs root: only root may talk to the hypervisor; run it with sudo");
 	if (stat("/proc/xen", &status) != 0 && stat("/sys/hypervisor/type", &status) != 0)
-		return xf_fail(error, -ENODEV,
-			       "not running under Xen (no /proc/xen and no /sys/hypervisor): run this "
-			       "in dom0 of the host to be profiled");
+		return xf_fail(
+		        error, -ENODEV,
+		        "not running under Xen (no /proc/xen and no /sys/hypervisor): run this "
+		        "in dom0 of the host to be profiled");
 	if (stat("/dev/xen/privcmd", &status) != 0 && stat("/proc/xen/privcmd", &status) != 0)
-		return xf_fail(error, -ENODEV,
-			       "no /dev/xen/privcmd: load the kernel module xen-privcmd, or run this "
-			       "in dom0");
+		return xf_fail(
+		        error, -ENODEV,
+		        "no /dev/xen/privcmd: load the kernel module xen-privcmd, or run this "
+		        "in dom0");
 	opened = calloc(1, sizeof(*opened));
 	if (!opened)
 		return xf_fail(error, -ENOMEM, "out of memory");
@@ -170,7 +185,7 @@ int xf_xen_open(struct xf_xen **xen, struct xf_error *error)
 	if (!opened->call) {
 		free(opened);
 		return xf_fail(error, -ENODEV, "cannot open Xen's privcmd device: %s",
-			       strerror(errno));
+		               strerror(errno));
 	}
 	*xen = opened;
 	return 0;
@@ -186,7 +201,7 @@ void xf_xen_close(struct xf_xen *xen)
 
 /* Runs one hypercall with two arguments, the second a copy in memory that Xen can reach. */
 static int call_with_buffer(struct xf_xen *xen, unsigned int op, uint64_t first, void *data,
-			    size_t size)
+                            size_t size)
 {
 	void *buffer = xencall_alloc_buffer(xen->call, size);
 	int result;
@@ -230,13 +245,14 @@ static int explain_sysctl(int code, const char *what, struct xf_error *error)
 	switch (code) {
 	case -EPERM:
 		return xf_fail(error, -ENODEV,
-			       "%s: Xen refuses (EPERM): this is not the control domain, or a "
-			       "security policy (XSM) forbids it",
-			       what);
+		               "%s: Xen refuses (EPERM): this is not the control domain, or a "
+		               "security policy (XSM) forbids it",
+		               what);
 	case -EACCES:
-		return xf_fail(error, -EOPNOTSUPP,
-			       "%s: this Xen's sysctl interface version is unknown (tried 0x%x to 0x%x)",
-			       what, SYSCTL_VERSION_FIRST, SYSCTL_VERSION_LAST);
+		return xf_fail(
+		        error, -EOPNOTSUPP,
+		        "%s: this Xen's sysctl interface version is unknown (tried 0x%x to 0x%x)",
+		        what, SYSCTL_VERSION_FIRST, SYSCTL_VERSION_LAST);
 	case -ENOSYS:
 	case -EOPNOTSUPP:
 		return xf_fail(error, -EOPNOTSUPP, "%s: this Xen was built without it", what);
@@ -260,17 +276,17 @@ int xf_xen_version(struct xf_xen *xen, struct xf_xen_version *version, struct xf
 	version->major = (unsigned int)result >> 16;
 	version->minor = result & 0xffff;
 	call_with_buffer(xen, HYPERCALL_XEN_VERSION, XENVER_EXTRAVERSION, version->extra,
-			 sizeof(version->extra));
+	                 sizeof(version->extra));
 	version->extra[sizeof(version->extra) - 1] = '\0';
 	call_with_buffer(xen, HYPERCALL_XEN_VERSION, XENVER_COMMANDLINE, version->commandline,
-			 sizeof(version->commandline));
+	                 sizeof(version->commandline));
 	version->commandline[sizeof(version->commandline) - 1] = '\0';
 	result = call_with_buffer(xen, HYPERCALL_XEN_VERSION, XENVER_BUILD_ID, &build_id,
-				  sizeof(build_id));
+	                          sizeof(build_id));
 	if (result == -EPERM)
 		return xf_fail(error, -EOPNOTSUPP,
-			       "Xen hides its build-id from this domain (security policy): without "
-			       "it the image in /boot cannot be proven to be the running one");
+		               "Xen hides its build-id from this domain (security policy): without "
+		               "it the image in /boot cannot be proven to be the running one");
 	if (result <= 0 || result > (int)sizeof(build_id.bytes))
 		return 0;
 	version->build_id.size = result;
@@ -312,18 +328,21 @@ static int platform_raw(struct xf_xen *xen, struct platform_op *op)
 static int explain_symbols(int code, struct xf_error *error)
 {
 	if (code == -EPERM || code == -EACCES)
-		return xf_fail(error, -EOPNOTSUPP,
-			       "Xen does not give its symbols to this domain: %s (a security policy, "
-			       "or not the control domain)",
-			       strerror(-code));
+		return xf_fail(
+		        error, -EOPNOTSUPP,
+		        "Xen does not give its symbols to this domain: %s (a security policy, "
+		        "or not the control domain)",
+		        strerror(-code));
 	return xf_fail(error, -EOPNOTSUPP, "reading Xen's symbols: %s", strerror(-code));
 }
 
 int xf_xen_symbols(struct xf_xen *xen,
-		   int (*take)(void *context, uint64_t address, char type, const char *name),
-		   void *context, struct xf_error *error)
+                   int (*take)(void *context, uint64_t address, char type, const char *name),
+                   void *context, struct xf_error *error)
 {
-	enum { NAME_BYTES = 512 };
+	enum {
+		NAME_BYTES = 512
+	};
 	struct platform_op *op = xencall_alloc_buffer(xen->call, sizeof(*op));
 	char *name = xencall_alloc_buffer(xen->call, NAME_BYTES);
 	uint32_t number = 0;
@@ -352,7 +371,7 @@ int xf_xen_symbols(struct xf_xen *xen,
 			result = take(context, op->symbol.address, op->symbol.type, name);
 			if (result) {
 				xf_fail(error, result, "reading Xen's symbols: %s",
-					strerror(result < 0 ? -result : result));
+				        strerror(result < 0 ? -result : result));
 				goto out;
 			}
 		}
@@ -365,7 +384,7 @@ out:
 }
 
 static int trace_op(struct xf_xen *xen, struct sysctl *sysctl, uint32_t command, const char *what,
-		    struct xf_error *error)
+                    struct xf_error *error)
 {
 	int result;
 
@@ -424,8 +443,8 @@ int xf_xen_trace_enable(struct xf_xen *xen, bool enable, struct xf_error *error)
 	struct sysctl sysctl = {0};
 
 	return trace_op(xen, &sysctl, enable ? TBUF_ENABLE : TBUF_DISABLE,
-			enable ? "enabling Xen's trace buffers" : "disabling Xen's trace buffers",
-			error);
+	                enable ? "enabling Xen's trace buffers" : "disabling Xen's trace buffers",
+	                error);
 }
 
 static int livepatch_op(struct xf_xen *xen, struct sysctl *sysctl, uint32_t command)
@@ -442,8 +461,8 @@ int xf_xen_livepatch_probe(struct xf_xen *xen, struct xf_error *error)
 
 	if (result == -ENOSYS || result == -EOPNOTSUPP)
 		return xf_fail(error, -EOPNOTSUPP,
-			       "this Xen was built without live patching (CONFIG_LIVEPATCH), the "
-			       "only way to load the sampling agent");
+		               "this Xen was built without live patching (CONFIG_LIVEPATCH), the "
+		               "only way to load the sampling agent");
 	if (result < 0)
 		return explain_sysctl(result, "listing live patches", error);
 	return 0;
@@ -478,7 +497,7 @@ static int get_status(struct xf_xen *xen, const char *name, struct livepatch_sta
 }
 
 int xf_xen_livepatch_state(struct xf_xen *xen, const char *name, enum xf_livepatch_state *state,
-			   struct xf_error *error)
+                           struct xf_error *error)
 {
 	struct livepatch_status status = {0};
 	int result = get_status(xen, name, &status);
@@ -517,7 +536,7 @@ static bool allocate_list_buffers(struct xf_xen *xen, struct list_buffers *buffe
 	buffers->length = xencall_alloc_buffer(xen->call, nr * sizeof(*buffers->length));
 	buffers->metadata = xencall_alloc_buffer(xen->call, nr * LIVEPATCH_METADATA_BYTES);
 	buffers->metadata_length =
-		xencall_alloc_buffer(xen->call, nr * sizeof(*buffers->metadata_length));
+	        xencall_alloc_buffer(xen->call, nr * sizeof(*buffers->metadata_length));
 	return buffers->status && buffers->name && buffers->length && buffers->metadata &&
 	       buffers->metadata_length;
 }
@@ -535,7 +554,7 @@ static struct xf_livepatch *copy_list(const struct list_buffers *buffers, uint32
 		    position + length > (size_t)nr * LIVEPATCH_NAME_BYTES)
 			length = 0;
 		snprintf(list[i].name, sizeof(list[i].name), "%.*s", (int)length,
-			 buffers->name + position);
+		         buffers->name + position);
 		list[i].state = buffers->status[i].state;
 		position += length;
 	}
@@ -543,7 +562,7 @@ static struct xf_livepatch *copy_list(const struct list_buffers *buffers, uint32
 }
 
 int xf_xen_livepatch_list(struct xf_xen *xen, struct xf_livepatch **list, size_t *nr,
-			  struct xf_error *error)
+                          struct xf_error *error)
 {
 	struct list_buffers buffers = {0};
 	struct sysctl sysctl = {0};
@@ -586,24 +605,24 @@ static int explain_upload(int code, const char *name, struct xf_error *error)
 	switch (code) {
 	case -EEXIST:
 		return xf_fail(error, -EBUSY,
-			       "uploading %s: a live patch with this name or with a symbol of this "
-			       "name is there already; `xenflame detach` removes one of ours",
-			       name);
+		               "uploading %s: a live patch with this name or with a symbol of this "
+		               "name is there already; `xenflame detach` removes one of ours",
+		               name);
 	case -ENOMEM:
 		return xf_fail(error, -ENOMEM, "uploading %s: Xen has no memory for it", name);
 	case -ENOENT:
 		return xf_fail(error, -EOPNOTSUPP,
-			       "uploading %s: Xen lacks a symbol that the agent needs; `xl dmesg` "
-			       "names it",
-			       name);
+		               "uploading %s: Xen lacks a symbol that the agent needs; `xl dmesg` "
+		               "names it",
+		               name);
 	default:
 		return xf_fail(error, code, "uploading %s: Xen refuses it: %s; `xl dmesg` says why",
-			       name, strerror(-code));
+		               name, strerror(-code));
 	}
 }
 
 int xf_xen_livepatch_upload(struct xf_xen *xen, const char *name, const void *payload, size_t size,
-			    struct xf_error *error)
+                            struct xf_error *error)
 {
 	struct sysctl sysctl = {0};
 	char *name_copy = name_buffer(xen, name, &sysctl.livepatch.upload.name);
@@ -634,29 +653,31 @@ static const char *action_word(enum xf_livepatch_action action)
 }
 
 static int explain_action(int code, const char *name, enum xf_livepatch_action action,
-			  struct xf_error *error)
+                          struct xf_error *error)
 {
 	const char *word = action_word(action);
 
 	if (code == -EBUSY && action == XF_LIVEPATCH_REVERT)
-		return xf_fail(error, -EBUSY,
-			       "%s %s: Xen says busy: another live patch has been applied on top of "
-			       "it (see `xen-livepatch list`; revert that one first), or CPUs are "
-			       "being taken on- or offline",
-			       word, name);
+		return xf_fail(
+		        error, -EBUSY,
+		        "%s %s: Xen says busy: another live patch has been applied on top of "
+		        "it (see `xen-livepatch list`; revert that one first), or CPUs are "
+		        "being taken on- or offline",
+		        word, name);
 	if (code == -EBUSY || code == -EAGAIN)
 		return xf_fail(error, -EBUSY,
-			       "%s %s: Xen says busy: another live patch action is under way, CPUs "
-			       "are being taken on- or offline, or they did not all meet in time; "
-			       "try again, `xl dmesg` tells which",
-			       word, name);
+		               "%s %s: Xen says busy: another live patch action is under way, CPUs "
+		               "are being taken on- or offline, or they did not all meet in time; "
+		               "try again, `xl dmesg` tells which",
+		               word, name);
 	if (code == -EINVAL && action == XF_LIVEPATCH_APPLY)
-		return xf_fail(error, -EOPNOTSUPP,
-			       "%s %s: Xen's build-id or state does not fit (EINVAL); `xl dmesg` says "
-			       "more",
-			       word, name);
+		return xf_fail(
+		        error, -EOPNOTSUPP,
+		        "%s %s: Xen's build-id or state does not fit (EINVAL); `xl dmesg` says "
+		        "more",
+		        word, name);
 	return xf_fail(error, code, "%s %s: %s; `xl dmesg` may say more", word, name,
-		       strerror(-code));
+	               strerror(-code));
 }
 
 /* Waits until the action has ended, for at most ten seconds. Return: Xen's result. */
@@ -680,7 +701,7 @@ static int wait_for_action(struct xf_xen *xen, const char *name, enum xf_livepat
 }
 
 int xf_xen_livepatch_act(struct xf_xen *xen, const char *name, enum xf_livepatch_action action,
-			 struct xf_error *error)
+                         struct xf_error *error)
 {
 	struct sysctl sysctl = {0};
 	char *name_copy = name_buffer(xen, name, &sysctl.livepatch.action.name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The hypercalls that the tool makes, through libxencall: a thin wrapper for each, policy elsewhere.
- * Layouts are declared in hypercall.c with where they come from; interface versions are asked for
- * by trying, not listed by Xen's version.
+ * The hypercalls that the tool makes, through libxencall: a thin wrapper for each, policy
+ * elsewhere. Layouts are declared in hypercall.c with where they come from; interface versions are
+ * asked for by trying, not listed by Xen's version.
  *
  * Every function returns 0 or a negative errno value and then fills the error:
  *   -EPERM not root; -ENODEV no Xen or no access to it; -EOPNOTSUPP this Xen was built without
@@ -31,8 +31,8 @@ struct xf_xen_build_id {
 struct xf_xen_version {
 	unsigned int major;
 	unsigned int minor;
-	char extra[16];		 /* such as ".7" */
-	char commandline[1024];	 /* Xen's own */
+	char extra[16];         /* such as ".7" */
+	char commandline[1024]; /* Xen's own */
 	struct xf_xen_build_id build_id;
 };
 
@@ -53,8 +53,8 @@ int xf_xen_host(struct xf_xen *xen, struct xf_xen_host *host, struct xf_error *e
  * call, and empty for an end mark. A non-zero return of @take ends it and is returned.
  */
 int xf_xen_symbols(struct xf_xen *xen,
-		   int (*take)(void *context, uint64_t address, char type, const char *name),
-		   void *context, struct xf_error *error);
+                   int (*take)(void *context, uint64_t address, char type, const char *name),
+                   void *context, struct xf_error *error);
 
 /* Trace buffers: sysctl tbuf_op. */
 struct xf_xen_trace_info {
@@ -91,17 +91,17 @@ struct xf_livepatch {
 int xf_xen_livepatch_probe(struct xf_xen *xen, struct xf_error *error);
 /* *@state is XF_LIVEPATCH_ABSENT and the return 0 where no payload has that name. */
 int xf_xen_livepatch_state(struct xf_xen *xen, const char *name, enum xf_livepatch_state *state,
-			   struct xf_error *error);
+                           struct xf_error *error);
 /* The payloads in the order of their upload; *@list is to be freed by the caller. */
 int xf_xen_livepatch_list(struct xf_xen *xen, struct xf_livepatch **list, size_t *nr,
-			  struct xf_error *error);
+                          struct xf_error *error);
 int xf_xen_livepatch_upload(struct xf_xen *xen, const char *name, const void *payload, size_t size,
-			    struct xf_error *error);
+                            struct xf_error *error);
 /*
  * Asks for the action and waits for its end. APPLY does so whatever the payload on top is
  * ("--nodeps"); Xen still compares its own build-id.
  */
 int xf_xen_livepatch_act(struct xf_xen *xen, const char *name, enum xf_livepatch_action action,
-			 struct xf_error *error);
+                         struct xf_error *error);
 
 #endif

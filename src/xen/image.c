@@ -8,8 +8,8 @@
 #include "base/cursor.h"
 
 /* Fields of the 32-bit ELF header and program header by their offsets (System V ABI). */
-#define ELF32_PHOFF 28
-#define ELF32_PHNUM 44
+#define ELF32_PHOFF    28
+#define ELF32_PHNUM    44
 #define ELF32_PH_BYTES 32
 
 static int not_an_image(struct xf_error *error, const char *why)
@@ -88,14 +88,15 @@ int xf_image_parse(const void *bytes, size_t size, struct xf_image *image, struc
 }
 
 int xf_image_code(const struct xf_image *image, uint64_t image_start, uint64_t start, uint64_t end,
-		  struct xf_code *code, struct xf_error *error)
+                  struct xf_code *code, struct xf_error *error)
 {
 	if (start < image_start || end < start || end - image_start > image->size)
-		return xf_fail(error, -EINVAL,
-			       "Xen's text (0x%llx to 0x%llx) is not within the image that starts at "
-			       "0x%llx and has %zu bytes",
-			       (unsigned long long)start, (unsigned long long)end,
-			       (unsigned long long)image_start, image->size);
+		return xf_fail(
+		        error, -EINVAL,
+		        "Xen's text (0x%llx to 0x%llx) is not within the image that starts at "
+		        "0x%llx and has %zu bytes",
+		        (unsigned long long)start, (unsigned long long)end,
+		        (unsigned long long)image_start, image->size);
 	code->address = start;
 	code->bytes = image->bytes + (start - image_start);
 	code->size = end - start;

@@ -30,6 +30,6 @@ int xf_image_parse(const void *bytes, size_t size, struct xf_image *image, struc
  * which is the same). Return: 0 and @code, borrowed; -EINVAL where it is not within the image.
  */
 int xf_image_code(const struct xf_image *image, uint64_t image_start, uint64_t start, uint64_t end,
-		  struct xf_code *code, struct xf_error *error);
+                  struct xf_code *code, struct xf_error *error);
 
 #endif

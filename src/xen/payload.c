@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What Xen's loader wants is in docs/xen-interfaces.md, with the sources. Xen's own symbols are bound
- * here, as absolute symbols: their addresses come from the running hypervisor, statics included,
- * whose names are not unique and differ between releases.
+ * What Xen's loader wants is in docs/xen-interfaces.md, with the sources. Xen's own symbols are
+ * bound here, as absolute symbols: their addresses come from the running hypervisor, statics
+ * included, whose names are not unique and differ between releases.
  */
 #include "xen/payload.h"
 
@@ -15,8 +15,8 @@
 
 #include "xenflame/sample.h"
 
-#define MAX_SECTIONS 32u
-#define PCPUS_SECTION ".bss.xenflame_pcpus"
+#define MAX_SECTIONS    32u
+#define PCPUS_SECTION   ".bss.xenflame_pcpus"
 /* Xen refuses larger zeroed sections (LIVEPATCH_MAX_SIZE). */
 #define MAX_PCPUS_BYTES (2u << 20)
 
@@ -25,15 +25,17 @@ static const struct {
 	const char *agent;
 	const char *xen[4];
 } renamed[] = {
-	{"xen_saved_nmi_callback", {"arch/x86/livepatch.c#saved_nmi_callback", "saved_nmi_callback"}},
-	{"xen_softirq_handlers", {"common/softirq.c#softirq_handlers", "softirq.c#softirq_handlers",
-				  "softirq_handlers"}},
-	{"xen_vcpu_kick_softirq", {"arch/x86/domain.c#vcpu_kick_softirq", "domain.c#vcpu_kick_softirq",
-				   "vcpu_kick_softirq"}},
-	{"xen_tb_event_mask", {"common/trace.c#tb_event_mask", "trace.c#tb_event_mask",
-			       "tb_event_mask"}},
-	{"xen_trace_cycles", {"__trace_var", "trace"}},
-	{"xen_trace", {"trace", "__trace_var"}},
+        {"xen_saved_nmi_callback",
+         {"arch/x86/livepatch.c#saved_nmi_callback", "saved_nmi_callback"}},
+        {"xen_softirq_handlers",
+         {"common/softirq.c#softirq_handlers", "softirq.c#softirq_handlers", "softirq_handlers"}},
+        {"xen_vcpu_kick_softirq",
+         {"arch/x86/domain.c#vcpu_kick_softirq", "domain.c#vcpu_kick_softirq",
+          "vcpu_kick_softirq"}},
+        {"xen_tb_event_mask",
+         {"common/trace.c#tb_event_mask", "trace.c#tb_event_mask", "tb_event_mask"}},
+        {"xen_trace_cycles", {"__trace_var", "trace"}},
+        {"xen_trace", {"trace", "__trace_var"}},
 };
 
 struct section {
@@ -85,7 +87,8 @@ static int read_section(Elf *elf, Elf_Scn *scn, size_t names, struct section *se
 	return 0;
 }
 
-static int read_object(const void *bytes, size_t size, struct object *object, struct xf_error *error)
+static int read_object(const void *bytes, size_t size, struct object *object,
+                       struct xf_error *error)
 {
 	Elf *elf;
 	Elf_Scn *scn = NULL;
@@ -132,9 +135,9 @@ static const char *symbol_name(const struct object *object, const Elf64_Sym *sym
 {
 	const struct section *strtab = &object->sections[object->strtab];
 
-	return symbol->st_name < strtab->header.sh_size ?
-		       (const char *)strtab->content + symbol->st_name :
-		       "";
+	return symbol->st_name < strtab->header.sh_size
+	               ? (const char *)strtab->content + symbol->st_name
+	               : "";
 }
 
 /* Return: the symbol that the agent defines as @name, NULL where it does not. */
@@ -174,7 +177,7 @@ static const struct xf_symbol *find_in_xen(const struct xf_symbols *symbols, con
 			continue;
 		for (j = 0; j < 4 && renamed[i].xen[j]; j++) {
 			const struct xf_symbol *found =
-				xf_symbols_by_name(symbols, renamed[i].xen[j]);
+			        xf_symbols_by_name(symbols, renamed[i].xen[j]);
 
 			if (found)
 				return found;
@@ -186,7 +189,7 @@ static const struct xf_symbol *find_in_xen(const struct xf_symbols *symbols, con
 
 /* Binds what the agent leaves open: its per-pCPU array to @pcpus_section, the rest to Xen's. */
 static int bind_symbols(struct object *object, const struct xf_symbols *xen, size_t pcpus_section,
-			struct xf_error *error)
+                        struct xf_error *error)
 {
 	Elf64_Sym *symbols;
 	size_t nr, i;
@@ -206,8 +209,8 @@ static int bind_symbols(struct object *object, const struct xf_symbols *xen, siz
 		found = find_in_xen(xen, name);
 		if (!found)
 			return xf_fail(error, -EOPNOTSUPP,
-				       "this Xen has no symbol %s, which the sampling agent needs",
-				       strncmp(name, "xen_", 4) == 0 ? name + 4 : name);
+			               "this Xen has no symbol %s, which the sampling agent needs",
+			               strncmp(name, "xen_", 4) == 0 ? name + 4 : name);
 		symbols[i].st_shndx = SHN_ABS;
 		symbols[i].st_value = found->address;
 	}
@@ -216,7 +219,7 @@ static int bind_symbols(struct object *object, const struct xf_symbols *xen, siz
 
 /* Adds a section; @content (copied) may be NULL for zeroes. Return: its index, 0 without memory. */
 static size_t add_section(struct object *object, const char *name, uint64_t flags, uint64_t align,
-			  const void *content, size_t size)
+                          const void *content, size_t size)
 {
 	struct section *section = &object->sections[object->nr];
 
@@ -251,10 +254,10 @@ static bool add_note(struct object *object, const char *name, const uint8_t *bui
 }
 
 static int add_sections(struct object *object, const struct xf_payload_input *input,
-			struct xf_error *error)
+                        struct xf_error *error)
 {
 	static const char information[] = "name=xenflame\0"
-					  "purpose=sampling profiler; see xenflame(1)";
+	                                  "purpose=sampling profiler; see xenflame(1)";
 	const uint8_t *bytes = variable(object, XF_SYMBOL_PCPU_BYTES, sizeof(uint32_t));
 	uint32_t pcpu_bytes;
 	size_t index;
@@ -263,13 +266,14 @@ static int add_sections(struct object *object, const struct xf_payload_input *in
 		return bad_object(error, "no size of its per-pCPU memory, or no build-id");
 	memcpy(&pcpu_bytes, bytes, sizeof(pcpu_bytes));
 	if ((uint64_t)pcpu_bytes * input->config->nr_pcpus > MAX_PCPUS_BYTES)
-		return xf_fail(error, -EOPNOTSUPP,
-			       "this host has more pCPUs (%u) than a live patch has memory for (%u)",
-			       input->config->nr_pcpus, MAX_PCPUS_BYTES / pcpu_bytes);
+		return xf_fail(
+		        error, -EOPNOTSUPP,
+		        "this host has more pCPUs (%u) than a live patch has memory for (%u)",
+		        input->config->nr_pcpus, MAX_PCPUS_BYTES / pcpu_bytes);
 	index = add_section(object, PCPUS_SECTION, SHF_ALLOC | SHF_WRITE, 64, NULL,
-			    (size_t)pcpu_bytes * input->config->nr_pcpus);
+	                    (size_t)pcpu_bytes * input->config->nr_pcpus);
 	if (!add_note(object, ".note.gnu.build-id", input->own_build_id,
-		      sizeof(input->own_build_id)) ||
+	              sizeof(input->own_build_id)) ||
 	    !add_note(object, ".livepatch.depends", input->build_id, input->build_id_size) ||
 	    !add_note(object, ".livepatch.xen_depends", input->build_id, input->build_id_size) ||
 	    !add_section(object, ".modinfo", SHF_ALLOC, 1, information, sizeof(information)))
@@ -323,10 +327,10 @@ static size_t lay_out(struct object *object)
 static int assemble(struct object *object, uint8_t **payload, size_t *size, struct xf_error *error)
 {
 	Elf64_Ehdr header = {.e_type = ET_REL,
-			     .e_machine = EM_X86_64,
-			     .e_version = EV_CURRENT,
-			     .e_ehsize = sizeof(Elf64_Ehdr),
-			     .e_shentsize = sizeof(Elf64_Shdr)};
+	                     .e_machine = EM_X86_64,
+	                     .e_version = EV_CURRENT,
+	                     .e_ehsize = sizeof(Elf64_Ehdr),
+	                     .e_shentsize = sizeof(Elf64_Shdr)};
 	size_t names = write_names(object);
 	size_t i;
 
@@ -358,7 +362,7 @@ static int assemble(struct object *object, uint8_t **payload, size_t *size, stru
 }
 
 int xf_payload_write(const struct xf_payload_input *input, uint8_t **payload, size_t *size,
-		     struct xf_error *error)
+                     struct xf_error *error)
 {
 	struct object object = {0};
 	uint8_t *config;
@@ -380,8 +384,8 @@ int xf_payload_write(const struct xf_payload_input *input, uint8_t **payload, si
 }
 
 int xf_payload_text(const void *bytes, size_t size, struct xf_code *code,
-		    int (*take)(void *context, uint64_t address, uint64_t size, const char *name),
-		    void *context, struct xf_error *error)
+                    int (*take)(void *context, uint64_t address, uint64_t size, const char *name),
+                    void *context, struct xf_error *error)
 {
 	struct object object = {0};
 	const Elf64_Sym *symbols;
@@ -400,7 +404,7 @@ int xf_payload_text(const void *bytes, size_t size, struct xf_code *code,
 	for (i = 1; i < nr && !result; i++)
 		if (symbols[i].st_shndx == 1 && ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
 			result = take(context, symbols[i].st_value, symbols[i].st_size,
-				      symbol_name(&object, &symbols[i]));
+			              symbol_name(&object, &symbols[i]));
 out:
 	free_object(&object);
 	return result;

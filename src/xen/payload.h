@@ -34,7 +34,7 @@ struct xf_payload_input {
  * symbol that the agent needs (the message names it), -EINVAL for a bad object, -ENOMEM.
  */
 int xf_payload_write(const struct xf_payload_input *input, uint8_t **payload, size_t *size,
-		     struct xf_error *error);
+                     struct xf_error *error);
 
 /*
  * The agent's machine code, for unwinding through it, and the address in it of each of its
@@ -42,7 +42,7 @@ int xf_payload_write(const struct xf_payload_input *input, uint8_t **payload, si
  * non-zero return ends it and is returned.
  */
 int xf_payload_text(const void *object, size_t object_size, struct xf_code *code,
-		    int (*take)(void *context, uint64_t address, uint64_t size, const char *name),
-		    void *context, struct xf_error *error);
+                    int (*take)(void *context, uint64_t address, uint64_t size, const char *name),
+                    void *context, struct xf_error *error);
 
 #endif

@@ -10,9 +10,9 @@
 
 #include "xen/payload.h"
 
-#define HELLO_TIMEOUT_MS 5000u
+#define HELLO_TIMEOUT_MS   5000u
 #define CLOSING_TIMEOUT_MS 3000u
-#define POLL_MS 20u
+#define POLL_MS            20u
 
 /* The books of one pCPU as the agent tells them; 32-bit counters may wrap. */
 struct books {
@@ -109,7 +109,7 @@ static void hear_sample(void *context, const struct xf_sample *sample)
 static int read_buffers(struct xf_session *session, struct xf_error *error)
 {
 	struct xf_stream_sink sink = {
-		.context = session, .sample = hear_sample, .control = hear_control};
+	        .context = session, .sample = hear_sample, .control = hear_control};
 
 	return xf_tracebuffers_read(session->buffers, &sink, error);
 }
@@ -147,12 +147,12 @@ static int write_payload(struct xf_session *session, struct xf_error *error)
 {
 	struct xf_host *host = session->host;
 	struct xf_payload_input input = {
-		.object = xf_agent_object,
-		.object_size = xf_agent_object_end - xf_agent_object,
-		.symbols = host->symbols,
-		.config = &host->config,
-		.build_id = host->version.build_id.bytes,
-		.build_id_size = host->version.build_id.size,
+	        .object = xf_agent_object,
+	        .object_size = xf_agent_object_end - xf_agent_object,
+	        .symbols = host->symbols,
+	        .config = &host->config,
+	        .build_id = host->version.build_id.bytes,
+	        .build_id_size = host->version.build_id.size,
 	};
 
 	if (getrandom(input.own_build_id, sizeof(input.own_build_id), 0) < 0 ||
@@ -168,7 +168,7 @@ static int write_payload(struct xf_session *session, struct xf_error *error)
 static int open_buffers(struct xf_session *session, struct xf_error *error)
 {
 	return xf_tracebuffers_open(session->host->xen, session->nr_pcpus - 1, &session->buffers,
-				    error);
+	                            error);
 }
 
 static int close_buffers(struct xf_session *session, struct xf_error *error)
@@ -188,7 +188,7 @@ static int enable_tracing(struct xf_session *session, struct xf_error *error)
 static int upload(struct xf_session *session, struct xf_error *error)
 {
 	return xf_xen_livepatch_upload(session->host->xen, XF_AGENT_NAME, session->payload,
-				       session->payload_size, error);
+	                               session->payload_size, error);
 }
 
 static int unload(struct xf_session *session, struct xf_error *error)
@@ -205,8 +205,7 @@ static int apply(struct xf_session *session, struct xf_error *error)
 static int revert(struct xf_session *session, struct xf_error *error)
 {
 	enum xf_livepatch_state state;
-	int result =
-		xf_xen_livepatch_state(session->host->xen, XF_AGENT_NAME, &state, error);
+	int result = xf_xen_livepatch_state(session->host->xen, XF_AGENT_NAME, &state, error);
 
 	if (result || state != XF_LIVEPATCH_APPLIED)
 		return result;
@@ -250,11 +249,11 @@ static int await_hello(struct xf_session *session, struct xf_error *error)
 		return result;
 	if (session->refusal)
 		return xf_fail(error, -EOPNOTSUPP, "the agent refuses to start: %s",
-			       refusal_text(session->refusal));
+		               refusal_text(session->refusal));
 	if (!session->hello)
 		return xf_fail(error, -ETIMEDOUT,
-			       "the agent has been applied but does not answer; `xl dmesg` may say "
-			       "why");
+		               "the agent has been applied but does not answer; `xl dmesg` may say "
+		               "why");
 	return 0;
 }
 
@@ -263,13 +262,13 @@ static const struct step {
 	int (*take)(struct xf_session *session, struct xf_error *error);
 	int (*undo)(struct xf_session *session, struct xf_error *error);
 } steps[] = {
-	{"looking for an agent left behind", remove_leftover, NULL},
-	{"writing the agent's live patch", write_payload, NULL},
-	{"mapping the trace buffers", open_buffers, close_buffers},
-	{"switching tracing on", enable_tracing, NULL},
-	{"uploading the agent", upload, unload},
-	{"applying the agent", apply, revert},
-	{"waiting for the agent", await_hello, NULL},
+        {"looking for an agent left behind", remove_leftover, NULL},
+        {"writing the agent's live patch", write_payload, NULL},
+        {"mapping the trace buffers", open_buffers, close_buffers},
+        {"switching tracing on", enable_tracing, NULL},
+        {"uploading the agent", upload, unload},
+        {"applying the agent", apply, revert},
+        {"waiting for the agent", await_hello, NULL},
 };
 #define NR_STEPS (sizeof(steps) / sizeof(steps[0]))
 
@@ -291,15 +290,16 @@ int xf_session_end(struct xf_session *session, struct xf_error *error)
 
 		if (!step->undo)
 			continue;
-		tell(session, step->undo == revert ? "reverting the agent" :
-			      step->undo == unload ? "unloading the agent" :
-						     "switching tracing off");
+		tell(session, step->undo == revert   ? "reverting the agent"
+		              : step->undo == unload ? "unloading the agent"
+		                                     : "switching tracing off");
 		if (step->undo(session, &failure) != 0 && !result) {
 			result = failure.code;
 			xf_fail(error, result,
-				"%s. The agent is quiet but still there; `xenflame detach` removes it "
-				"once that is out of the way",
-				failure.text);
+			        "%s. The agent is quiet but still there; `xenflame detach` removes "
+			        "it "
+			        "once that is out of the way",
+			        failure.text);
 		}
 	}
 	free(session->payload);
@@ -309,9 +309,9 @@ int xf_session_end(struct xf_session *session, struct xf_error *error)
 }
 
 int xf_session_start(struct xf_host *host, unsigned int frequency,
-		     const struct xf_session_sink *sink, xf_session_progress_t *progress,
-		     void *context, const volatile sig_atomic_t *interrupted,
-		     struct xf_session **session, struct xf_error *error)
+                     const struct xf_session_sink *sink, xf_session_progress_t *progress,
+                     void *context, const volatile sig_atomic_t *interrupted,
+                     struct xf_session **session, struct xf_error *error)
 {
 	struct xf_session *started = calloc(1, sizeof(*started));
 	int result = 0;
@@ -359,9 +359,10 @@ static int check_applied(struct xf_session *session, struct xf_error *error)
 	session->checked = now_ms();
 	result = xf_xen_livepatch_state(session->host->xen, XF_AGENT_NAME, &state, error);
 	if (!result && state != XF_LIVEPATCH_APPLIED)
-		result = xf_fail(error, -ECANCELED,
-				 "the agent has been taken out by somebody else: another live patch "
-				 "replaced it, or it was reverted by hand");
+		result =
+		        xf_fail(error, -ECANCELED,
+		                "the agent has been taken out by somebody else: another live patch "
+		                "replaced it, or it was reverted by hand");
 	return result;
 }
 
@@ -385,8 +386,8 @@ int xf_session_poll(struct xf_session *session, struct xf_error *error)
 		result = check_applied(session, error);
 	if (!result && all_closed(session))
 		result = xf_fail(error, -ECANCELED,
-				 "the agent stopped by itself: this program was held up for longer "
-				 "than its lease, or another one changed Xen's trace settings");
+		                 "the agent stopped by itself: this program was held up for longer "
+		                 "than its lease, or another one changed Xen's trace settings");
 	return result;
 }
 
@@ -401,15 +402,16 @@ int xf_session_stop(struct xf_session *session, struct xf_error *error)
 		result = read_buffers(session, error);
 	}
 	if (!result && !all_closed(session))
-		result = xf_fail(error, -ETIMEDOUT,
-				 "not all pCPUs closed their books within %u s; the counts are as last "
-				 "heard",
-				 CLOSING_TIMEOUT_MS / 1000);
+		result = xf_fail(
+		        error, -ETIMEDOUT,
+		        "not all pCPUs closed their books within %u s; the counts are as last "
+		        "heard",
+		        CLOSING_TIMEOUT_MS / 1000);
 	return result;
 }
 
 int xf_session_statistics(const struct xf_session *session, unsigned int pcpu,
-			  struct xf_pcpu_statistics *statistics)
+                          struct xf_pcpu_statistics *statistics)
 {
 	const struct xf_stream *stream = xf_tracebuffers_stream(session->buffers, pcpu);
 	const struct books *books;

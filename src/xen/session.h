@@ -34,9 +34,9 @@ int xf_session_remove_agent(struct xf_xen *xen, bool *removed, struct xf_error *
  * waiting early with -EINTR.
  */
 int xf_session_start(struct xf_host *host, unsigned int frequency,
-		     const struct xf_session_sink *sink, xf_session_progress_t *progress,
-		     void *context, const volatile sig_atomic_t *interrupted,
-		     struct xf_session **session, struct xf_error *error);
+                     const struct xf_session_sink *sink, xf_session_progress_t *progress,
+                     void *context, const volatile sig_atomic_t *interrupted,
+                     struct xf_session **session, struct xf_error *error);
 
 /*
  * Hands on what has come and renews the agent's lease; to be called at least twice a second, better
@@ -59,7 +59,7 @@ int xf_session_end(struct xf_session *session, struct xf_error *error);
 
 /* The books of @pcpu as last heard; -ENOENT beyond the highest pCPU. */
 int xf_session_statistics(const struct xf_session *session, unsigned int pcpu,
-			  struct xf_pcpu_statistics *statistics);
+                          struct xf_pcpu_statistics *statistics);
 
 /* Where the agent's code lies in Xen; 0 until it has said hello. */
 void xf_session_agent_text(const struct xf_session *session, uint64_t *address, uint64_t *size);

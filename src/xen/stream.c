@@ -6,11 +6,11 @@
 #include "base/cursor.h"
 
 /* Xen's public trace.h: the record's first word, and the two events that every reader must know. */
-#define HEAD_CYCLES 0x80000000u
-#define HEAD_EXTRA(head) ((head) >> 28 & 7)
-#define HEAD_EVENT(head) ((head)&0x0fffffffu)
+#define HEAD_CYCLES        0x80000000u
+#define HEAD_EXTRA(head)   ((head) >> 28 & 7)
+#define HEAD_EVENT(head)   ((head)&0x0fffffffu)
 #define EVENT_LOST_RECORDS 0x0001f001u
-#define EVENT_WRAP 0x0001f002u
+#define EVENT_WRAP         0x0001f002u
 
 void xf_stream_init(struct xf_stream *stream, uint32_t pcpu)
 {
@@ -44,7 +44,7 @@ static void finish_sample(struct xf_stream *stream, const struct xf_stream_sink 
 }
 
 static void take_part(struct xf_stream *stream, uint32_t event, const uint8_t *bytes, size_t size,
-		      const struct xf_stream_sink *sink)
+                      const struct xf_stream_sink *sink)
 {
 	uint32_t part = XF_PART_NUMBER(event);
 
@@ -69,7 +69,7 @@ static void take_part(struct xf_stream *stream, uint32_t event, const uint8_t *b
 }
 
 static void take_control(uint32_t event, const uint8_t *bytes, size_t size,
-			 const struct xf_stream_sink *sink)
+                         const struct xf_stream_sink *sink)
 {
 	uint32_t words[7];
 
@@ -79,7 +79,7 @@ static void take_control(uint32_t event, const uint8_t *bytes, size_t size,
 }
 
 static void take_record(struct xf_stream *stream, uint32_t event, const uint8_t *bytes, size_t size,
-			const struct xf_stream_sink *sink)
+                        const struct xf_stream_sink *sink)
 {
 	uint32_t lost;
 
@@ -106,7 +106,7 @@ static void take_record(struct xf_stream *stream, uint32_t event, const uint8_t 
 }
 
 void xf_stream_feed(struct xf_stream *stream, const uint8_t *bytes, size_t size,
-		    const struct xf_stream_sink *sink)
+                    const struct xf_stream_sink *sink)
 {
 	struct xf_cursor cursor = xf_cursor_over(bytes, size);
 

@@ -21,11 +21,11 @@ struct xf_stream {
 	uint32_t sequence; /* low six bits */
 	bool open;
 	/* The books. */
-	uint64_t delivered;	   /* whole samples handed on */
-	uint64_t broken;	   /* samples of which a part was missing or made no sense */
-	uint64_t lost_records;	   /* as Xen reports them: trace records, several to a sample */
-	uint64_t foreign_records;  /* of other trace classes */
-	uint64_t damaged_bytes;	   /* skipped because they can't be a record */
+	uint64_t delivered;       /* whole samples handed on */
+	uint64_t broken;          /* samples of which a part was missing or made no sense */
+	uint64_t lost_records;    /* as Xen reports them: trace records, several to a sample */
+	uint64_t foreign_records; /* of other trace classes */
+	uint64_t damaged_bytes;   /* skipped because they can't be a record */
 };
 
 /* What a stream hands on. Pointers are valid during the call only. Any may be NULL. */
@@ -40,6 +40,6 @@ void xf_stream_init(struct xf_stream *stream, uint32_t pcpu);
 
 /* Takes the @size bytes that have come since the last call; records do not straddle calls. */
 void xf_stream_feed(struct xf_stream *stream, const uint8_t *bytes, size_t size,
-		    const struct xf_stream_sink *sink);
+                    const struct xf_stream_sink *sink);
 
 #endif

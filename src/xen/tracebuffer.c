@@ -13,9 +13,9 @@
 #include <xenevtchn.h>
 #include <xenforeignmemory.h>
 
-#define PAGE 4096u
+#define PAGE         4096u
 #define PAGES_WANTED 64u /* per pCPU: 250 KiB, a second at 800 Hz */
-#define PAGES_LEAST 8u
+#define PAGES_LEAST  8u
 
 struct indices {
 	uint32_t consumer;
@@ -24,7 +24,7 @@ struct indices {
 
 struct pcpu_buffer {
 	volatile struct indices *indices; /* NULL where the pCPU has no buffer */
-	bool disordered;		  /* its offsets made no sense once: not read any more */
+	bool disordered;                  /* its offsets made no sense once: not read any more */
 	struct xf_stream stream;
 };
 
@@ -53,20 +53,23 @@ int xf_trace_claim(struct xf_trace_claim **claim, struct xf_error *error)
 		return xf_fail(error, -ENOMEM, "out of memory");
 	taken->events = xenevtchn_open(NULL, 0);
 	if (!taken->events) {
-		result = xf_fail(error, -ENODEV, "cannot open /dev/xen/evtchn: %s: load the kernel "
-						 "module xen-evtchn",
-				 strerror(errno));
+		result = xf_fail(error, -ENODEV,
+		                 "cannot open /dev/xen/evtchn: %s: load the kernel "
+		                 "module xen-evtchn",
+		                 strerror(errno));
 		free(taken);
 		return result;
 	}
 	if (xenevtchn_bind_virq(taken->events, VIRQ_TBUF) < 0) {
-		result = errno == EEXIST || errno == EBUSY ?
-				 xf_fail(error, -EBUSY,
-					 "Xen's trace buffers are in use by another program (xentrace, "
-					 "or another xenflame): they have one reader at a time; stop "
-					 "that one first") :
-				 xf_fail(error, -errno, "claiming Xen's trace buffers: %s",
-					 strerror(errno));
+		result = errno == EEXIST || errno == EBUSY
+		                 ? xf_fail(error, -EBUSY,
+		                           "Xen's trace buffers are in use by another program "
+		                           "(xentrace, "
+		                           "or another xenflame): they have one reader at a time; "
+		                           "stop "
+		                           "that one first")
+		                 : xf_fail(error, -errno, "claiming Xen's trace buffers: %s",
+		                           strerror(errno));
 		xf_trace_release(taken);
 		return result;
 	}
@@ -84,24 +87,25 @@ void xf_trace_release(struct xf_trace_claim *claim)
 
 /* Maps @nr pages of Xen's, whose frame numbers are in @frames. Return: NULL and @error. */
 static void *map_pages(struct xf_tracebuffers *buffers, const xen_pfn_t *frames, size_t nr,
-		       int protection, struct xf_error *error)
+                       int protection, struct xf_error *error)
 {
 	int *errors = calloc(nr, sizeof(*errors));
 	void *mapped = NULL;
 
 	if (errors)
 		mapped = xenforeignmemory_map(buffers->foreign, DOMID_XEN, protection, nr, frames,
-					      errors);
+		                              errors);
 	if (!mapped)
 		xf_fail(error, errors ? -errno : -ENOMEM, "mapping Xen's trace buffers: %s",
-			strerror(errors ? errno : ENOMEM));
+		        strerror(errors ? errno : ENOMEM));
 	free(errors);
 	return mapped;
 }
 
-/* The page list: u16 pages per buffer, u16 offset per pCPU; there, in units of u32, frame numbers. */
+/* The page list: u16 pages per buffer, u16 offset per pCPU; there, in units of u32, frame numbers.
+ */
 static int map_info(struct xf_tracebuffers *buffers, const struct xf_xen_trace_info *info,
-		    struct xf_error *error)
+                    struct xf_error *error)
 {
 	xen_pfn_t *frames;
 	size_t i;
@@ -155,9 +159,9 @@ static int allocate(struct xf_xen *xen, struct xf_error *error)
 		result = xf_xen_trace_allocate(xen, pages, error);
 	if (result == -ENOMEM)
 		return xf_fail(error, -ENOMEM,
-			       "Xen has no memory for trace buffers of %u KiB per pCPU; free some "
-			       "(xl info: free_memory), for instance by ballooning a guest down",
-			       PAGES_LEAST * PAGE / 1024);
+		               "Xen has no memory for trace buffers of %u KiB per pCPU; free some "
+		               "(xl info: free_memory), for instance by ballooning a guest down",
+		               PAGES_LEAST * PAGE / 1024);
 	return result;
 }
 
@@ -189,13 +193,13 @@ static int map_all(struct xf_tracebuffers *buffers, struct xf_error *error)
 		result = map_pcpu(buffers, pcpu, error);
 		if (!result && buffers->pcpus[pcpu].indices)
 			buffers->pcpus[pcpu].indices->consumer =
-				buffers->pcpus[pcpu].indices->producer;
+			        buffers->pcpus[pcpu].indices->producer;
 	}
 	return result;
 }
 
 int xf_tracebuffers_open(struct xf_xen *xen, unsigned int max_pcpu,
-			 struct xf_tracebuffers **buffers, struct xf_error *error)
+                         struct xf_tracebuffers **buffers, struct xf_error *error)
 {
 	struct xf_tracebuffers *opened = calloc(1, sizeof(*opened));
 	int result;
@@ -210,8 +214,8 @@ int xf_tracebuffers_open(struct xf_xen *xen, unsigned int max_pcpu,
 	if (!opened->pcpus)
 		result = xf_fail(error, -ENOMEM, "out of memory");
 	else if (!opened->foreign)
-		result = xf_fail(error, -ENODEV, "opening privcmd for mapping: %s",
-				 strerror(errno));
+		result =
+		        xf_fail(error, -ENODEV, "opening privcmd for mapping: %s", strerror(errno));
 	else
 		result = map_all(opened, error);
 	if (!result) {
@@ -238,8 +242,8 @@ void xf_tracebuffers_close(struct xf_tracebuffers *buffers)
 	for (pcpu = 0; buffers->pcpus && pcpu <= buffers->max_pcpu; pcpu++)
 		if (buffers->pcpus[pcpu].indices)
 			xenforeignmemory_unmap(buffers->foreign,
-					       (void *)buffers->pcpus[pcpu].indices,
-					       buffers->pages);
+			                       (void *)buffers->pcpus[pcpu].indices,
+			                       buffers->pages);
 	if (buffers->info)
 		xenforeignmemory_unmap(buffers->foreign, buffers->info, buffers->info_pages);
 	if (buffers->foreign)
@@ -272,7 +276,7 @@ int xf_tracebuffers_enable(struct xf_tracebuffers *buffers, uint32_t lease, stru
 
 /* Copies what is unread into one row. Return: its size; -1 where the indices make no sense. */
 static long copy_unread(struct xf_tracebuffers *buffers, volatile struct indices *indices,
-			uint32_t *producer)
+                        uint32_t *producer)
 {
 	size_t size = data_bytes(buffers);
 	const uint8_t *data = (const uint8_t *)(uintptr_t)(indices + 1);
@@ -281,7 +285,7 @@ static long copy_unread(struct xf_tracebuffers *buffers, volatile struct indices
 
 	/* Xen writes the records, then a barrier, then the index that we read here. */
 	*producer = __atomic_load_n(&((struct indices *)(uintptr_t)indices)->producer,
-				    __ATOMIC_ACQUIRE);
+	                            __ATOMIC_ACQUIRE);
 	if (*producer >= 2 * size || consumer >= 2 * size)
 		return -1;
 	unread = *producer >= consumer ? *producer - consumer : *producer + 2 * size - consumer;
@@ -295,7 +299,7 @@ static long copy_unread(struct xf_tracebuffers *buffers, volatile struct indices
 }
 
 int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream_sink *sink,
-			 struct xf_error *error)
+                         struct xf_error *error)
 {
 	unsigned int pcpu;
 
@@ -310,20 +314,20 @@ int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream
 		if (unread < 0) {
 			buffers->pcpus[pcpu].disordered = true;
 			return xf_fail(error, -EIO,
-				       "the trace buffer of pCPU %u is in disorder (offsets beyond "
-				       "its size)",
-				       pcpu);
+			               "the trace buffer of pCPU %u is in disorder (offsets beyond "
+			               "its size)",
+			               pcpu);
 		}
 		/* The copy is complete before Xen may write over what was copied. */
 		__atomic_store_n(&((struct indices *)(uintptr_t)indices)->consumer, producer,
-				 __ATOMIC_RELEASE);
+		                 __ATOMIC_RELEASE);
 		xf_stream_feed(&buffers->pcpus[pcpu].stream, buffers->copy, unread, sink);
 	}
 	return 0;
 }
 
 const struct xf_stream *xf_tracebuffers_stream(const struct xf_tracebuffers *buffers,
-					       unsigned int pcpu)
+                                               unsigned int pcpu)
 {
 	return pcpu <= buffers->max_pcpu ? &buffers->pcpus[pcpu].stream : NULL;
 }

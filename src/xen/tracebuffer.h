@@ -27,7 +27,7 @@ struct xf_tracebuffers;
  * -ENOMEM where Xen has no memory for even small buffers, or another negative errno value.
  */
 int xf_tracebuffers_open(struct xf_xen *xen, unsigned int max_pcpu,
-			 struct xf_tracebuffers **buffers, struct xf_error *error);
+                         struct xf_tracebuffers **buffers, struct xf_error *error);
 void xf_tracebuffers_close(struct xf_tracebuffers *buffers);
 
 /* Bytes of one pCPU's buffer. */
@@ -44,10 +44,10 @@ int xf_tracebuffers_renew(struct xf_tracebuffers *buffers, uint32_t lease, struc
  * buffers. Return: 0; -EIO where a buffer's indices make no sense (it is not read any more).
  */
 int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream_sink *sink,
-			 struct xf_error *error);
+                         struct xf_error *error);
 
 /* The books of @pcpu's stream; NULL beyond the highest pCPU. */
 const struct xf_stream *xf_tracebuffers_stream(const struct xf_tracebuffers *buffers,
-					       unsigned int pcpu);
+                                               unsigned int pcpu);
 
 #endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+
+#include "cmd/host_exit.h"
+#include "cmd/options.h"
+#include "xen/host.h"
+
+static const struct xf_option options[] = {{0}};
+
+static const char *const help[] = {
+        "Goes through what a recording needs, one line each: what was found, or what to do about",
+        "it. Later requirements build upon earlier ones, so it ends at the first that is not met.",
+        "Loads nothing and changes nothing.",
+        NULL,
+};
+
+/* Return: XF_EXIT_OK where all requirements are met. */
+static int print_requirements(struct xf_host *host)
+{
+	const struct xf_requirement *requirement;
+	struct xf_error error = {0};
+	char detail[256];
+
+	for (requirement = xf_requirements; requirement->name; requirement++) {
+		detail[0] = '\0';
+		if (requirement->probe(host, detail, &error) != 0) {
+			printf("no   %-18s  %s\n", requirement->name, error.text);
+			printf("\nThis host cannot be profiled as it is.\n");
+			return xf_host_exit(&error);
+		}
+		printf("yes  %-18s  %s\n", requirement->name, detail);
+	}
+	printf("\nThis host can be profiled: xenflame record -t 30 && xenflame flamegraph\n");
+	return XF_EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	struct xf_host host = {0};
+	const char *value;
+	int option = xf_options_next(&xf_command_check, argc, argv, &value);
+	int status;
+
+	if (option == XF_OPTIONS_HELPED)
+		return XF_EXIT_OK;
+	if (option != XF_OPTIONS_END || xf_options_no_arguments(&xf_command_check, argc, argv))
+		return XF_EXIT_USAGE;
+	status = print_requirements(&host);
+	xf_host_close(&host);
+	if (fflush(stdout) != 0)
+		return XF_EXIT_OUTPUT;
+	return status;
+}
+
+const struct xf_command xf_command_check = {
+        .name = "check",
+        .synopsis = "",
+        .summary = "can this host be profiled? says what is missing",
+        .help = help,
+        .options = options,
+        .run = run,
+};

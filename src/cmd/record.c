@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/host_exit.h"
+#include "cmd/options.h"
+#include "cmd/record_file.h"
+#include "xen/session.h"
+
+#define DEFAULT_FREQUENCY 99u
+#define MAX_FREQUENCY     10000u
+#define POLL_MS           50u
+#define PROGRESS_MS       250
+#define FLUSH_MS          1000
+
+enum {
+	FREQUENCY,
+	SECONDS,
+	OUTPUT,
+	VERBOSE,
+};
+
+static const struct xf_option options[] = {
+        [FREQUENCY] = {"frequency", 'F', "HZ", "samples a second and pCPU (default: 99)"},
+        [SECONDS] = {"time", 't', "SECONDS",
+                     "how long (default: until the command or Ctrl-C ends it)"},
+        [OUTPUT] = {"output", 'o', "FILE", "the recording (default: " XF_DEFAULT_RECORDING ")"},
+        [VERBOSE] = {"verbose", 'v', NULL, "tell each step"},
+        {0},
+};
+
+static const char *const help[] = {
+        "Loads the sampling agent into Xen as a live patch, records all pCPUs until the time is "
+        "up,",
+        "COMMAND has ended or Ctrl-C is pressed, and takes the agent out again. An existing FILE "
+        "is",
+        "kept as FILE.old. 'xenflame check' tells beforehand whether this host can be profiled.",
+        NULL,
+};
+
+struct request {
+	unsigned int frequency;
+	double seconds; /* 0: no limit */
+	const char *output;
+	bool verbose;
+	char **command; /* NULL: none */
+};
+
+/* Set by signal handlers: which signal asks for the end. */
+static volatile sig_atomic_t interrupted;
+
+struct recorder {
+	const struct request *request;
+	struct xf_host host;
+	struct xf_record_file file;
+	struct xf_session *session;
+	int write_error; /* of the samples' writer; 0 or a negative errno value */
+	uint64_t samples;
+	uint64_t idle;
+	pid_t child;         /* 0: none is running */
+	int child_gate;      /* written to when the child may start; -1: done */
+	bool command_failed; /* could not be started */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void on_signal(int number)
+{
+	interrupted = number;
+}
+
+static void catch_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction action = {.sa_handler = on_signal};
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		sigaction(numbers[i], &action, NULL);
+	/* A reader of our output that has gone must not end us with the agent in place. */
+	action.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &action, NULL);
+}
+
+static void take_sample(void *context, const struct xf_sample *sample)
+{
+	struct recorder *recorder = context;
+
+	recorder->samples++;
+	if (!recorder->write_error)
+		recorder->write_error = xf_recording_write_sample(recorder->file.writer, sample);
+}
+
+static void take_idle(void *context, const struct xf_idle_record *idle)
+{
+	struct recorder *recorder = context;
+
+	recorder->idle += idle->count;
+	if (!recorder->write_error)
+		recorder->write_error = xf_recording_write_idle(recorder->file.writer, idle);
+}
+
+static void tell_step(void *context, const char *what)
+{
+	const struct recorder *recorder = context;
+
+	if (recorder->request->verbose)
+		fprintf(stderr, "xenflame: %s\n", what);
+}
+
+static int examine_host(struct recorder *recorder, struct xf_error *error)
+{
+	const struct xf_requirement *requirement;
+	char detail[256];
+
+	for (requirement = xf_requirements; requirement->name; requirement++) {
+		int result;
+
+		if (interrupted)
+			return xf_fail(error, -EINTR, "interrupted");
+		result = requirement->probe(&recorder->host, detail, error);
+		if (result)
+			return result;
+		if (recorder->request->verbose)
+			fprintf(stderr, "xenflame: %s: %s\n", requirement->name, detail);
+	}
+	return 0;
+}
+
+/* In the child: wait for the gate to open, then become the command. */
+static void become_command(char **command, int gate)
+{
+	char go;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (read(gate, &go, 1) != 1)
+		_exit(126);
+	close(gate);
+	execvp(command[0], command);
+	fprintf(stderr, "xenflame: cannot run %s: %s\n", command[0], strerror(errno));
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+/* The command is forked before the agent is loaded, so that it can't fail for want of memory
+ * afterwards, and runs from open_gate on. */
+static int fork_command(struct recorder *recorder, struct xf_error *error)
+{
+	int gate[2];
+
+	recorder->child_gate = -1;
+	if (!recorder->request->command)
+		return 0;
+	if (pipe2(gate, O_CLOEXEC) != 0)
+		return xf_fail(error, -errno, "cannot make a pipe: %s", strerror(errno));
+	recorder->child = fork();
+	if (recorder->child < 0) {
+		close(gate[0]);
+		close(gate[1]);
+		recorder->child = 0;
+		return xf_fail(error, -errno, "cannot start the command: %s", strerror(errno));
+	}
+	if (recorder->child == 0) {
+		close(gate[1]);
+		become_command(recorder->request->command, gate[0]);
+	}
+	close(gate[0]);
+	recorder->child_gate = gate[1];
+	return 0;
+}
+
+static void open_gate(struct recorder *recorder)
+{
+	if (recorder->child_gate < 0)
+		return;
+	if (write(recorder->child_gate, "g", 1) != 1)
+		recorder->command_failed = true;
+	close(recorder->child_gate);
+	recorder->child_gate = -1;
+}
+
+/* Has the command ended? Its status is told where it could not be started. */
+static bool command_ended(struct recorder *recorder)
+{
+	int status;
+
+	if (!recorder->child || waitpid(recorder->child, &status, WNOHANG) != recorder->child)
+		return false;
+	recorder->child = 0;
+	if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
+		recorder->command_failed = true;
+	return true;
+}
+
+static void end_command(struct recorder *recorder)
+{
+	if (recorder->child_gate >= 0)
+		close(recorder->child_gate);
+	recorder->child_gate = -1;
+	if (!recorder->child)
+		return;
+	kill(recorder->child, SIGTERM);
+	waitpid(recorder->child, NULL, 0);
+	recorder->child = 0;
+}
+
+static uint64_t lost_samples(const struct recorder *recorder)
+{
+	struct xf_pcpu_statistics statistics;
+	uint64_t lost = 0;
+	unsigned int pcpu;
+
+	for (pcpu = 0; xf_session_statistics(recorder->session, pcpu, &statistics) == 0; pcpu++)
+		lost += statistics.lost_slot + statistics.lost_nmi + statistics.lost_trace;
+	return lost;
+}
+
+static void show_progress(const struct recorder *recorder, int64_t elapsed)
+{
+	fprintf(stderr,
+	        "\rrecording %" PRId64 " s: %" PRIu64 " samples, %" PRIu64 " idle, %" PRIu64
+	        " lost, %u pCPUs ",
+	        elapsed / 1000, recorder->samples, recorder->idle, lost_samples(recorder),
+	        recorder->host.machine.online_pcpus);
+}
+
+/* What is done every second. */
+static int keep_file(struct recorder *recorder, struct xf_error *error)
+{
+	int result = xf_record_file_write_domains(&recorder->file, error);
+
+	if (!result)
+		result = xf_record_file_write_books(&recorder->file, recorder->session, false,
+		                                    error);
+	return result;
+}
+
+/* Records until the end is asked for. Return: 0, or why it ended early. */
+static int record(struct recorder *recorder, struct xf_error *error)
+{
+	bool terminal = isatty(STDERR_FILENO);
+	int64_t start = now_ms();
+	int64_t shown = 0, kept = 0;
+	int result = 0;
+
+	open_gate(recorder);
+	while (!result && !interrupted && !command_ended(recorder)) {
+		int64_t elapsed = now_ms() - start;
+
+		if (recorder->request->seconds > 0 &&
+		    elapsed >= (int64_t)(recorder->request->seconds * 1000))
+			break;
+		usleep(POLL_MS * 1000);
+		result = xf_session_poll(recorder->session, error);
+		if (!result && elapsed - kept >= FLUSH_MS) {
+			kept = elapsed;
+			result = keep_file(recorder, error);
+		}
+		if (!result && recorder->write_error)
+			result = xf_fail(error, recorder->write_error,
+			                 "writing %s: %s; what was written until then can be read",
+			                 recorder->file.path, strerror(-recorder->write_error));
+		if (terminal && elapsed - shown >= PROGRESS_MS) {
+			shown = elapsed;
+			show_progress(recorder, elapsed);
+		}
+	}
+	if (terminal)
+		fputs("\r\033[K", stderr);
+	return result;
+}
+
+static void say_size(uint64_t bytes)
+{
+	if (bytes < 1 << 20)
+		fprintf(stderr, "%.0f KiB", (double)bytes / 1024);
+	else
+		fprintf(stderr, "%.1f MiB", (double)bytes / (1 << 20));
+}
+
+/* The line at the end: what the file holds, read back from the file itself. */
+static void summarize(const struct request *request, uint64_t lost, uint64_t bytes)
+{
+	struct xf_profile_options profile_options = XF_PROFILE_DEFAULTS;
+	struct xf_profile *profile = NULL;
+	struct xf_error error = {0};
+	struct xf_input input;
+
+	if (xf_input_open(request->output, &input) == 0) {
+		if (xf_profile_build(input.recording, &profile_options, &profile, &error) == 0) {
+			const struct xf_profile_counts *counts = &profile->counts;
+			double whole =
+			        counts->xen ? 100.0 * (double)(counts->xen - counts->incomplete) /
+			                              (double)counts->xen
+			                    : 100.0;
+
+			fprintf(stderr,
+			        "%s: %" PRIu64 " samples (%" PRIu64 " guest, %" PRIu64
+			        " Xen, %" PRIu64 " idle), %" PRIu64
+			        " lost, %.1f %% of Xen's stacks complete, ",
+			        request->output, profile->samples, counts->guest, counts->xen,
+			        counts->idle, lost, whole);
+			say_size(bytes);
+			fputc('\n', stderr);
+		} else {
+			fprintf(stderr, "%s: %s\n", request->output, error.text);
+		}
+	}
+	xf_profile_free(profile);
+	xf_input_close(&input);
+}
+
+static void tell_books(const struct recorder *recorder)
+{
+	struct xf_pcpu_statistics books;
+	unsigned int pcpu;
+
+	for (pcpu = 0; xf_session_statistics(recorder->session, pcpu, &books) == 0; pcpu++)
+		fprintf(stderr,
+		        "xenflame: pCPU %u: produced %" PRIu64 ", delivered %" PRIu64
+		        ", lost %" PRIu64 " for want of a slot, %" PRIu64 " NMIs, %" PRIu64
+		        " in the trace buffer; idle %" PRIu64 "%s\n",
+		        pcpu, books.produced, books.delivered, books.lost_slot, books.lost_nmi,
+		        books.lost_trace, books.idle,
+		        books.flags & XF_STATISTICS_CLOSED ? "" : " (not closed)");
+}
+
+/* Return: the status of a recording that @result has ended early. */
+static int explain_end(const struct recorder *recorder, int result, const struct xf_error *error)
+{
+	if (!result)
+		return recorder->command_failed ? XF_EXIT_FAILURE : XF_EXIT_OK;
+	if (result == -ECANCELED)
+		return xf_complain(XF_EXIT_INCOMPLETE, "%s; what was recorded until then is whole",
+		                   error->text);
+	if (recorder->write_error)
+		return xf_complain(XF_EXIT_OUTPUT, "%s", error->text);
+	return xf_complain(xf_host_exit(error), "%s", error->text);
+}
+
+/* From a running agent to a closed file and a host as it was. */
+static int record_and_close(struct recorder *recorder)
+{
+	struct xf_error error = {0}, stop_error = {0}, end_error = {0}, file_error = {0};
+	int result = xf_record_file_write_agent(&recorder->file, recorder->session, &error);
+	int status;
+	uint64_t lost, bytes;
+
+	if (!result)
+		result = record(recorder, &error);
+	if (result != -ECANCELED && xf_session_stop(recorder->session, &stop_error) != 0)
+		xf_complain(0, "%s", stop_error.text);
+	if (recorder->request->verbose)
+		tell_books(recorder);
+	status = explain_end(recorder, result, &error);
+	lost = lost_samples(recorder);
+	if (!recorder->write_error &&
+	    xf_record_file_write_books(&recorder->file, recorder->session, true, &file_error) !=
+	            0 &&
+	    !status)
+		status = xf_complain(XF_EXIT_OUTPUT, "%s", file_error.text);
+	bytes = xf_recording_written(recorder->file.writer);
+	if (xf_session_end(recorder->session, &end_error) != 0)
+		status = xf_complain(xf_host_exit(&end_error), "%s", end_error.text);
+	xf_record_file_close(&recorder->file);
+	summarize(recorder->request, lost, bytes);
+	return status;
+}
+
+/* The output is made, and its first part written, before anything is loaded into Xen. */
+static int open_output(struct recorder *recorder, struct xf_error *error)
+{
+	int result = xf_record_file_open(recorder->request->output, &recorder->file, error);
+
+	if (!result)
+		result = xf_record_file_write_host(&recorder->file, &recorder->host,
+		                                   recorder->request->frequency, error);
+	if (result)
+		xf_record_file_withdraw(&recorder->file);
+	return result;
+}
+
+static int run_request(const struct request *request)
+{
+	struct recorder recorder = {.request = request, .child_gate = -1, .file.fd = -1};
+	struct xf_session_sink sink = {
+	        .context = &recorder, .sample = take_sample, .idle = take_idle};
+	struct xf_error error = {0};
+	int status = XF_EXIT_OK;
+
+	catch_signals();
+	if (examine_host(&recorder, &error) != 0) {
+		status = xf_complain(xf_host_exit(&error), "%s", error.text);
+	} else if (open_output(&recorder, &error) != 0) {
+		status = xf_complain(XF_EXIT_OUTPUT, "%s", error.text);
+	} else if (fork_command(&recorder, &error) != 0 ||
+	           xf_session_start(&recorder.host, request->frequency, &sink, tell_step, &recorder,
+	                            &interrupted, &recorder.session, &error) != 0) {
+		status = xf_complain(xf_host_exit(&error), "%s", error.text);
+		xf_record_file_withdraw(&recorder.file);
+	} else {
+		status = record_and_close(&recorder);
+	}
+	end_command(&recorder);
+	xf_record_file_close(&recorder.file);
+	xf_host_close(&recorder.host);
+	return status;
+}
+
+static bool read_seconds(const char *text, double *seconds)
+{
+	char *end;
+
+	*seconds = strtod(text, &end);
+	if (end == text || *end != '\0' || !(*seconds > 0) || *seconds > 1e7) {
+		xf_complain(0, "--time wants a number of seconds above 0, not '%s'", text);
+		return false;
+	}
+	return true;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.frequency = DEFAULT_FREQUENCY, .output = XF_DEFAULT_RECORDING};
+	const char *value;
+	uint64_t number;
+	bool good = true;
+	int option;
+
+	while (good && (option = xf_options_next(&xf_command_record, argc, argv, &value)) >= 0) {
+		switch (option) {
+		case FREQUENCY:
+			good = xf_option_number("--frequency", value, 1, MAX_FREQUENCY, &number);
+			request.frequency = good ? (unsigned int)number : 0;
+			break;
+		case SECONDS:
+			good = read_seconds(value, &request.seconds);
+			break;
+		case OUTPUT:
+			request.output = value;
+			break;
+		case VERBOSE:
+			request.verbose = true;
+			break;
+		}
+	}
+	if (!good || option == XF_OPTIONS_WRONG)
+		return XF_EXIT_USAGE;
+	if (option == XF_OPTIONS_HELPED)
+		return XF_EXIT_OK;
+	if (optind < argc)
+		request.command = argv + optind;
+	return run_request(&request);
+}
+
+const struct xf_command xf_command_record = {
+        .name = "record",
+        .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-v] [-- COMMAND...]",
+        .summary = "profile this host into a file",
+        .help = help,
+        .options = options,
+        .run = run,
+};

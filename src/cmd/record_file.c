@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/record_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "xen/payload.h"
+
+static int write_all(void *context, const void *bytes, size_t size)
+{
+	const struct xf_record_file *file = context;
+	const uint8_t *next = bytes;
+
+	while (size > 0) {
+		ssize_t written = write(file->fd, next, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		next += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+static int write_failed(const struct xf_record_file *file, int code, struct xf_error *error)
+{
+	return xf_fail(error, code, "writing %s: %s; what was written until then can be read",
+	               file->path, strerror(-code));
+}
+
+static void old_path(const char *path, char old[4096])
+{
+	snprintf(old, 4096, "%s.old", path);
+}
+
+int xf_record_file_open(const char *path, struct xf_record_file *file, struct xf_error *error)
+{
+	struct xf_recording_sink sink = {.write = write_all, .context = file};
+	struct stat status;
+	char old[4096];
+
+	*file = (struct xf_record_file){.path = path, .fd = -1};
+	old_path(path, old);
+	if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && rename(path, old) != 0)
+		return xf_fail(error, -errno, "cannot keep the old %s as %s: %s", path, old,
+		               strerror(errno));
+	file->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (file->fd < 0)
+		return xf_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
+	return xf_recording_writer_new(sink, &file->writer, error);
+}
+
+void xf_record_file_close(struct xf_record_file *file)
+{
+	xf_recording_writer_free(file->writer);
+	free(file->domains);
+	if (file->fd >= 0)
+		close(file->fd);
+	file->writer = NULL;
+	file->domains = NULL;
+	file->fd = -1;
+}
+
+void xf_record_file_withdraw(struct xf_record_file *file)
+{
+	struct stat status;
+	char old[4096];
+
+	if (file->fd < 0 || fstat(file->fd, &status) != 0 || !S_ISREG(status.st_mode))
+		return;
+	old_path(file->path, old);
+	unlink(file->path);
+	rename(old, file->path);
+}
+
+static int write_info(struct xf_record_file *file, const struct xf_host *host,
+                      unsigned int frequency)
+{
+	struct xf_recording_writer *writer = file->writer;
+	struct timespec now;
+	struct utsname system;
+	char version[48], build_id[129];
+	int result = 0;
+
+	xf_host_version_text(host, version);
+	xf_host_build_id_text(host, build_id);
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (uname(&system) == 0)
+		result = xf_recording_write_info(writer, "host", "%s", system.nodename);
+	/* The writer keeps its first failure and returns it from every later call. */
+	xf_recording_write_info(writer, "xen.version", "%s", version);
+	xf_recording_write_info(writer, "xen.build-id", "%s", build_id);
+	xf_recording_write_info(writer, "xen.commandline", "%s", host->version.commandline);
+	xf_recording_write_info(writer, "xen.image", "%s", host->image.path);
+	xf_recording_write_info(writer, "xenflame.version", "%s", XF_VERSION);
+	xf_recording_write_info(writer, "pcpus", "%u", host->machine.online_pcpus);
+	xf_recording_write_info(writer, "frequency", "%u", frequency);
+	xf_recording_write_info(writer, "tsc.hz", "%" PRIu64, host->machine.tsc_hz);
+	xf_recording_write_info(writer, "start.tsc", "%" PRIu64, (uint64_t)__builtin_ia32_rdtsc());
+	xf_recording_write_info(writer, "start.time", "%" PRIu64,
+	                        (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	xf_recording_write_info(writer, "text.start", "0x%" PRIx64, host->text.start);
+	xf_recording_write_info(writer, "text.end", "0x%" PRIx64, host->text.end);
+	return result ? result : xf_recording_flush(writer);
+}
+
+int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host *host,
+                              unsigned int frequency, struct xf_error *error)
+{
+	int result = write_info(file, host, frequency);
+
+	if (!result)
+		result = xf_recording_write_symbols(file->writer, host->symbols);
+	if (!result)
+		result = xf_recording_write_code(file->writer, host->code.address, host->code.bytes,
+		                                 host->code.size);
+	if (!result)
+		result = xf_recording_flush(file->writer);
+	if (result)
+		return write_failed(file, result, error);
+	return xf_record_file_write_domains(file, error);
+}
+
+/* The agent's functions at the addresses where they lie in Xen. */
+struct relocated {
+	struct xf_symbols *symbols;
+	uint64_t address;
+};
+
+static int add_relocated(void *context, uint64_t address, uint64_t size, const char *name)
+{
+	struct relocated *relocated = context;
+
+	return xf_symbols_add(relocated->symbols, relocated->address + address, size, 't', name);
+}
+
+int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_session *session,
+                               struct xf_error *error)
+{
+	struct relocated relocated = {.symbols = xf_symbols_new()};
+	struct xf_recording_livepatch livepatch = {.name = XF_AGENT_NAME};
+	struct xf_code code;
+	int result;
+
+	if (!relocated.symbols)
+		return xf_fail(error, -ENOMEM, "out of memory");
+	xf_session_agent_text(session, &relocated.address, &livepatch.size);
+	livepatch.address = relocated.address;
+	result = xf_payload_text(xf_agent_object, xf_agent_object_end - xf_agent_object, &code,
+	                         add_relocated, &relocated, error);
+	if (!result) {
+		xf_symbols_finish(relocated.symbols);
+		result = xf_recording_write_livepatch(file->writer, &livepatch);
+		if (!result)
+			result = xf_recording_write_symbols(file->writer, relocated.symbols);
+		if (!result)
+			result = xf_recording_write_code(file->writer, relocated.address,
+			                                 code.bytes, code.size);
+		if (result)
+			write_failed(file, result, error);
+	}
+	xf_symbols_free(relocated.symbols);
+	return result;
+}
+
+static bool is_known(const struct xf_record_file *file, const struct xf_domain *domain)
+{
+	size_t i;
+
+	for (i = 0; i < file->nr_domains; i++) {
+		const struct xf_domain *known = &file->domains[i];
+
+		if (known->domid == domain->domid && known->type == domain->type &&
+		    strcmp(known->name, domain->name) == 0 &&
+		    strcmp(known->uuid, domain->uuid) == 0)
+			return true;
+	}
+	return false;
+}
+
+int xf_record_file_write_domains(struct xf_record_file *file, struct xf_error *error)
+{
+	struct xf_domain *domains;
+	size_t nr, i;
+	int result = xf_domains_list(&domains, &nr, error);
+
+	if (result)
+		return result;
+	for (i = 0; i < nr && !result; i++) {
+		struct xf_recording_domain entry = {.domid = domains[i].domid,
+		                                    .type = domains[i].type,
+		                                    .tsc = __builtin_ia32_rdtsc(),
+		                                    .name = domains[i].name,
+		                                    .uuid = domains[i].uuid};
+
+		if (!is_known(file, &domains[i]))
+			result = xf_recording_write_domain(file->writer, &entry);
+	}
+	free(file->domains);
+	file->domains = domains;
+	file->nr_domains = nr;
+	return result ? write_failed(file, result, error) : 0;
+}
+
+int xf_record_file_write_books(struct xf_record_file *file, const struct xf_session *session,
+                               bool end, struct xf_error *error)
+{
+	struct xf_pcpu_statistics one;
+	struct xf_pcpu_statistics *all;
+	size_t nr = 0, i;
+	int result = 0;
+
+	while (xf_session_statistics(session, nr, &one) == 0)
+		nr++;
+	all = calloc(nr ? nr : 1, sizeof(*all));
+	if (!all)
+		return xf_fail(error, -ENOMEM, "out of memory");
+	for (i = 0; i < nr; i++)
+		xf_session_statistics(session, i, &all[i]);
+	if (end)
+		result = xf_recording_write_info(file->writer, "end.tsc", "%" PRIu64,
+		                                 (uint64_t)__builtin_ia32_rdtsc());
+	if (!result)
+		result = xf_recording_write_statistics(file->writer, all, nr);
+	if (!result)
+		result = end ? xf_recording_write_end(file->writer)
+		             : xf_recording_flush(file->writer);
+	free(all);
+	return result ? write_failed(file, result, error) : 0;
+}
