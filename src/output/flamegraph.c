@@ -199,7 +199,7 @@ static void write_facts(const struct graph *graph)
 	xf_text_write_xml(graph->out, facts.host, SIZE_MAX);
 	fputs("  \xc2\xb7  ", graph->out);
 	xf_text_write_xml(graph->out, facts.recorded, SIZE_MAX);
-	fputs("  \xc2\xb7  samples ", graph->out);
+	fputs("</text>\n<text class=\"s\" x=\"14\" y=\"71\">samples ", graph->out);
 	xf_text_write_xml(graph->out, facts.samples, SIZE_MAX);
 	fputs("  \xc2\xb7  ", graph->out);
 	xf_text_write_xml(graph->out, facts.quality, SIZE_MAX);
@@ -218,16 +218,15 @@ static void write_legend(const struct graph *graph)
 		bool user;
 		const char *class;
 		const char *label;
-		uint32_t width;
 	} entries[] = {
-	        {XF_FRAME_XEN, false, "x3", "Xen", 50},
-	        {XF_FRAME_GUEST, false, "gk", "guest kernel", 100},
-	        {XF_FRAME_GUEST, true, "gu", "guest user", 90},
-	        {XF_FRAME_IDLE, false, "i", "idle", 50},
-	        {XF_FRAME_INCOMPLETE, false, "n", "incomplete stack", 124},
-	        {XF_FRAME_UNKNOWN, false, "u", "no name", 78},
-	        {XF_FRAME_DOMAIN, false, "d", "domain", 70},
-	        {XF_FRAME_VCPU, false, "v", "vCPU, pCPU", 90},
+	        {XF_FRAME_XEN, false, "x3", "Xen"},
+	        {XF_FRAME_GUEST, false, "gk", "guest kernel"},
+	        {XF_FRAME_GUEST, true, "gu", "guest user"},
+	        {XF_FRAME_IDLE, false, "i", "idle"},
+	        {XF_FRAME_INCOMPLETE, false, "n", "incomplete stack"},
+	        {XF_FRAME_UNKNOWN, false, "u", "no name"},
+	        {XF_FRAME_DOMAIN, false, "d", "domain"},
+	        {XF_FRAME_VCPU, false, "v", "vCPU, pCPU"},
 	};
 	uint32_t x = PAD;
 
@@ -239,10 +238,10 @@ static void write_legend(const struct graph *graph)
 			continue;
 		fprintf(graph->out,
 		        "<g class=\"%s\"><rect x=\"%" PRIu32
-		        "\" y=\"66\" width=\"11\" height=\"11\" rx=\"2\"/></g>"
-		        "<text class=\"l\" x=\"%" PRIu32 "\" y=\"76\">%s</text>",
+		        "\" y=\"84\" width=\"11\" height=\"11\" rx=\"2\"/></g>"
+		        "<text class=\"l\" x=\"%" PRIu32 "\" y=\"94\">%s</text>",
 		        entries[i].class, x, x + 17, entries[i].label);
-		x += entries[i].width + 10;
+		x += 38 + (uint32_t)strlen(entries[i].label) * 63 / 10; /* a guess at its width */
 	}
 	fputs("</g>\n", graph->out);
 }

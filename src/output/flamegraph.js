@@ -12,7 +12,7 @@ if (svg.localName !== "svg")
 var group = svg.querySelector("#frames"), status = svg.querySelector("#status");
 var ROW = +svg.dataset.row, PAD = +svg.dataset.pad, CHAR = +svg.dataset.char;
 var BASE = +svg.dataset.base, height = svg.viewBox.baseVal.height;
-var restText = status.textContent;
+var restText = "Click a frame to zoom, / to search, arrow keys and Enter to walk, Esc to reset";
 var frames = [], rows = [], zoomed = null, at = null, width = svg.viewBox.baseVal.width;
 var query = null, tip = null, field = null, buttons = null, hint = "";
 
@@ -424,4 +424,5 @@ group.addEventListener("mouseleave", hideTip);
 window.addEventListener("keydown", onKey);
 window.addEventListener("resize", resize);
 resize();
+tell();
 })();

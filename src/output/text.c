@@ -14,7 +14,7 @@ struct range {
    character at all. */
 static const struct range hidden[] = {
         {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},        {0x061c, 0x061c}, {0x180e, 0x180e},
-        {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},    {0xd800, 0xf8ff}, {0xfdd0, 0xfdef},
+        {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},    {0xe000, 0xf8ff}, {0xfdd0, 0xfdef},
         {0xfeff, 0xfeff}, {0xfff0, 0xffff}, {0xe0000, 0x10ffff},
 };
 
@@ -59,7 +59,9 @@ static size_t decode(const uint8_t *bytes, uint32_t *character)
 			return 0;
 		*character = *character << 6 | (bytes[i] & 0x3f);
 	}
-	return *character < least[size] || *character > 0x10ffff ? 0 : size;
+	if (*character < least[size] || *character > 0x10ffff)
+		return 0;
+	return *character >= 0xd800 && *character <= 0xdfff ? 0 : size;
 }
 
 bool xf_text_next(const char **text, struct xf_glyph *glyph)

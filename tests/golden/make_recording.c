@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Writes a made-up recording to standard output: the input of the golden tests, the same bytes
+ * each time. The hypervisor in it is made of real machine code, one small function per name, so
+ * that the unwinder has something true to work on.
+ *
+ *	make_recording SCENARIO > FILE
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/recording.h"
+
+#define TEXT          0xffff82d040200000ull
+#define STACK_END     0xffff83007fe07fa8ull
+#define FUNCTIONS_MAX 128
+#define CALLEES_MAX   16
+#define CODE_BYTES    128u /* of each function */
+#define FRAME_BYTES   32u  /* of each function's stack, return address included */
+#define TSC_HZ        2000000000ull
+
+/* ---- A hypervisor ---------------------------------------------------------------------------- */
+
+struct function {
+	const char *name;
+	const char *callees[CALLEES_MAX];
+	size_t nr_callees;
+	bool entry; /* runs on the guest's frame, no frame of its own */
+};
+
+static struct function functions[FUNCTIONS_MAX];
+static size_t nr_functions;
+
+static struct function *function(const char *name)
+{
+	for (size_t i = 0; i < nr_functions; i++) {
+		if (strcmp(functions[i].name, name) == 0)
+			return &functions[i];
+	}
+	if (nr_functions == FUNCTIONS_MAX)
+		abort();
+	functions[nr_functions].name = name;
+	return &functions[nr_functions++];
+}
+
+static uint64_t address_of(const struct function *f)
+{
+	return TEXT + (uint64_t)(f - functions) * CODE_BYTES;
+}
+
+static void add_call(struct function *caller, const char *callee)
+{
+	for (size_t i = 0; i < caller->nr_callees; i++) {
+		if (strcmp(caller->callees[i], callee) == 0)
+			return;
+	}
+	if (caller->nr_callees == CALLEES_MAX)
+		abort();
+	caller->callees[caller->nr_callees++] = callee;
+}
+
+/* entry: { call X }* jmp self
+   others: push %rbx; sub $16,%rsp; { call X }* nop...; add $16,%rsp; pop %rbx; ret */
+static const uint8_t prologue[] = {0x53, 0x48, 0x83, 0xec, 0x10};
+static const uint8_t epilogue[] = {0x48, 0x83, 0xc4, 0x10, 0x5b, 0xc3};
+
+static size_t body_offset(const struct function *f)
+{
+	return f->entry ? 0 : sizeof(prologue);
+}
+
+static void emit_function(const struct function *f, uint8_t *code)
+{
+	size_t at = body_offset(f);
+
+	memset(code, 0xcc, CODE_BYTES);
+	memcpy(code, prologue, at);
+	for (size_t i = 0; i < f->nr_callees; i++) {
+		int32_t relative =
+		        (int32_t)(address_of(function(f->callees[i])) - (address_of(f) + at + 5));
+
+		code[at] = 0xe8;
+		memcpy(code + at + 1, &relative, 4);
+		at += 5;
+	}
+	memset(code + at, 0x90, 4); /* where samples are taken */
+	at += 4;
+	if (f->entry) {
+		memcpy(code + at, "\xeb\xfe", 2);
+		return;
+	}
+	memcpy(code + at, epilogue, sizeof(epilogue));
+}
+
+/* Where a sample in @f itself is taken, and where its call of @callee returns to. */
+static uint64_t inside(const struct function *f)
+{
+	return address_of(f) + body_offset(f) + 5 * f->nr_callees + 1;
+}
+
+static uint64_t return_to(const struct function *f, const char *callee)
+{
+	for (size_t i = 0; i < f->nr_callees; i++) {
+		if (strcmp(f->callees[i], callee) == 0)
+			return address_of(f) + body_offset(f) + 5 * (i + 1);
+	}
+	abort();
+}
+
+/* ---- What ran on it -------------------------------------------------------------------------- */
+
+struct run {
+	unsigned int count;
+	uint16_t domid;
+	uint16_t vcpu;
+	uint16_t pcpu;
+	uint16_t flags;
+	/* "entry>...>innermost"; "@kernel", "@user": the guest; "@idle"; "@syscall"; a '!' in front
+	   takes the words away, so that the stack is incomplete */
+	const char *stack;
+};
+
+#define HYPERCALL "lstar_enter>pv_hypercall>"
+#define EXIT      "svm_asm_do_resume>svm_vmexit_handler>"
+#define IDLE_LOOP "idle_loop>"
+
+static const struct run mixed[] = {
+        {412, 0, 0, 0, 0, "@kernel"},
+        {203, 0, 0, 0, 0, "@user"},
+        {88, 0, 1, 1, 0, "@kernel"},
+        {61, 0, 0, 0, 0, HYPERCALL "do_mmu_update>mod_l1_entry>get_page_from_l1e>get_page_type"},
+        {34, 0, 0, 0, 0, HYPERCALL "do_mmu_update>mod_l1_entry>put_page_from_l1e"},
+        {29, 0, 0, 0, 0, HYPERCALL "do_mmu_update"},
+        {57, 0, 1, 1, 0, HYPERCALL "do_mmuext_op>_get_page_type>promote_l4_table"},
+        {40, 0, 1, 1, 0, HYPERCALL "do_mmuext_op>flush_area_mask>smp_call_function"},
+        {26, 0, 0, 0, 0,
+         HYPERCALL "do_event_channel_op>evtchn_send>evtchn_fifo_set_pending>vcpu_kick"},
+        {19, 0, 0, 0, 0, HYPERCALL "do_grant_table_op>gnttab_copy>__copy_from_user_ll"},
+        {22, 0, 1, 1, 0,
+         "handle_exception>do_page_fault>fixup_page_fault>ptwr_do_page_fault>x86_emulate"},
+        {9, 0, 0, 0, 0,
+         "handle_exception>do_general_protection>pv_emulate_privileged_op>x86_emulate"},
+        {13, 0, 0, 0, XF_SAMPLE_FOREIGN_RSP, "@syscall"},
+        {640, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user"},
+        {120, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@kernel"},
+        {44, 1, 0, 1, 0, EXIT "svm_vmexit_do_cpuid>guest_cpuid"},
+        {51, 1, 0, 1, 0,
+         EXIT "hvm_emulate_one_vmexit>_hvm_emulate_one>x86_emulate>hvmemul_insn_fetch"},
+        {37, 1, 1, 0, 0,
+         EXIT "hvm_hap_nested_page_fault>p2m_mem_access_check>p2m_get_gfn_type_access"},
+        {18, 1, 1, 0, 0, EXIT "handle_pio>hvm_process_io_intercept>stdvga_intercept"},
+        {12, 1, 1, 0, 0, EXIT "vlapic_ipi>vlapic_accept_irq>vcpu_kick"},
+        {310, 2, 0, 0, 0, "@user"},
+        {70, 2, 0, 0, 0, "@kernel"},
+        {24, 2, 0, 0, 0, HYPERCALL "do_sched_op>vcpu_block>sched_tick_resume"},
+        {7, 2, 0, 0, 0, HYPERCALL "do_set_timer_op>set_timer>spin_lock"},
+        {16, 0, 0, 0, 0, "ret_from_intr>do_softirq>schedule>csched2_schedule>runq_candidate"},
+        {11, 1, 0, 1, 0, EXIT "do_softirq>timer_softirq_action>csched2_tick>spin_lock"},
+        {8, 2, 0, 0, 0, "!ret_from_intr>do_softirq>schedule"},
+        {3, 2, 0, 0, XF_SAMPLE_FOREIGN_RSP, "restore_nowhere"},
+        {21, 0x7fff, 0, 0, XF_SAMPLE_IDLE, IDLE_LOOP "do_softirq>schedule>csched2_schedule"},
+        {17, 0x7fff, 1, 1, XF_SAMPLE_IDLE, IDLE_LOOP "acpi_idle_do_entry>lapic_timer_off"},
+        {860, 0, 0, 0, 0, "@idle"},
+        {1204, 0, 0, 1, 0, "@idle"},
+        {0},
+};
+
+static const struct run one[] = {
+        {1, 3, 0, 0, 0, HYPERCALL "do_xen_version"},
+        {0},
+};
+
+static const struct run only_idle[] = {
+        {99, 0, 0, 0, 0, "@idle"},
+        {0},
+};
+
+static const struct run nothing[] = {{0}};
+
+/* Names that nobody would choose, except to see what happens. */
+static const struct run hostile[] = {
+        {5, 1, 0, 0, 0, "entry;semi>a<b&c\"d'e>]]>x"},
+        {4, 1, 0, 0, 0, "entry;semi>new\nline\ttab\x1b[31mred"},
+        {3, 1, 0, 0, 0, "entry;semi>bad\xff\xc0\xaf\xed\xa0\x80utf8"},
+        {3, 2, 0, 0, 0, "entry;semi>\xe2\x80\xaertl\xe2\x80\x8b\xef\xbf\xbe"},
+        {2, 2, 0, 0, 0,
+         "entry;semi></script><!--\xe5\xbe\xae\xe8\xbb\x9f e\xcc\x81\xf0\x9f\x94\xa5"},
+        {2, 0, 0, 0, 0, "entry;semi>_ZN3foo3barIiEEvT_"},
+        {1, 3, 0, 0, 0, "entry;semi> spaces  and 12 34"},
+        {0},
+};
+
+struct domain {
+	uint16_t domid;
+	enum xf_domain_type type;
+	const char *name;
+};
+
+static const struct domain usual_domains[] = {{0, XF_DOMAIN_PV, "Domain-0"},
+                                              {1, XF_DOMAIN_PVH, "web-1"},
+                                              {2, XF_DOMAIN_PV, "build"},
+                                              {0}};
+static const struct domain hostile_domains[] = {{1, XF_DOMAIN_PVH, "<g onload=\"alert(1)\">"},
+                                                {2, XF_DOMAIN_PV, "a b;c\n\xff"},
+                                                {3, XF_DOMAIN_PV, "x"},
+                                                {0}};
+
+struct scenario {
+	const char *name;
+	const struct run *runs;
+	const struct domain *domains;
+	const char *host;
+	bool cut;  /* ends without an END chunk, in the middle of a record */
+	bool bare; /* nothing but samples: no info, symbols or code */
+};
+
+static const struct scenario scenarios[] = {
+        {"mixed", mixed, usual_domains, "labhost", false, false},
+        {"cut", mixed, usual_domains, "labhost", true, false},
+        {"bare", mixed, usual_domains, "", false, true},
+        {"one", one, usual_domains, "labhost", false, false},
+        {"only-idle", only_idle, usual_domains, "labhost", false, false},
+        {"nothing", nothing, usual_domains, "labhost", false, false},
+        {"hostile", hostile, hostile_domains, "h<&\">\x07st", false, false},
+};
+
+/* ---- Writing it ------------------------------------------------------------------------------ */
+
+/* The functions of @stack, outermost first, in @chain. Names may hold '>' only as "]]>" and "->"
+   do not: the separator is a '>' before a letter, '_', a blank or a byte above ASCII. */
+static size_t split(const char *stack, char *copy, size_t size, const char *chain[32])
+{
+	size_t nr = 0;
+
+	snprintf(copy, size, "%s", stack);
+	chain[nr++] = copy;
+	for (char *c = copy; *c; c++) {
+		if (*c != '>' || (c > copy && c[-1] == ']') || strncmp(c + 1, "<!--", 4) == 0)
+			continue;
+		*c = 0;
+		chain[nr++] = c + 1;
+	}
+	return nr;
+}
+
+static bool is_xen(const struct run *run)
+{
+	return run->stack[0] != '@';
+}
+
+static void learn_functions(const struct run *runs)
+{
+	for (const struct run *run = runs; run->count; run++) {
+		const char *chain[32];
+		char copy[512];
+		size_t nr;
+
+		if (!is_xen(run))
+			continue;
+		nr = split(run->stack + (run->stack[0] == '!'), copy, sizeof(copy), chain);
+		for (size_t i = 0; i < nr; i++) {
+			/* Looked up first: the table keeps the pointer. */
+			struct function *f = function(strdup(chain[i]));
+
+			f->entry = f->entry || i == 0;
+			if (i + 1 < nr)
+				add_call(f, strdup(chain[i + 1]));
+		}
+	}
+}
+
+static void fill_stack(const struct run *run, struct xf_sample *sample, unsigned int *nr_words)
+{
+	const char *chain[32];
+	char copy[512];
+	size_t nr = split(run->stack + (run->stack[0] == '!'), copy, sizeof(copy), chain);
+	const struct function *innermost = function(chain[nr - 1]);
+
+	sample->rip = inside(innermost);
+	if (run->flags & XF_SAMPLE_FOREIGN_RSP)
+		return;
+	sample->rsp = STACK_END - FRAME_BYTES * (nr - 1);
+	if (run->stack[0] == '!')
+		return;
+	for (size_t i = nr - 1; i > 0; i--) {
+		unsigned int slot = (unsigned int)(nr - 1 - i) * (FRAME_BYTES / 8) + 3;
+
+		sample->words[(*nr_words)++] =
+		        XF_WORD(slot, return_to(function(chain[i - 1]), chain[i]));
+	}
+}
+
+static int write_run(struct xf_recording_writer *writer, const struct run *run, uint64_t tsc)
+{
+	uint64_t storage[XF_SAMPLE_HEAD_BYTES / 8 + XF_MAX_WORDS] = {0};
+	struct xf_sample *sample = (struct xf_sample *)storage;
+	unsigned int nr_words = 0;
+	bool kernel = strcmp(run->stack, "@kernel") == 0;
+
+	if (strcmp(run->stack, "@idle") == 0) {
+		struct xf_idle_record idle = {.tsc = tsc, .pcpu = run->pcpu, .count = run->count};
+
+		return xf_recording_write_idle(writer, &idle);
+	}
+	sample->flags = run->flags;
+	sample->pcpu = run->pcpu;
+	sample->domid = run->domid;
+	sample->vcpu = run->vcpu;
+	sample->stack_end = STACK_END;
+	sample->guest_rip = kernel ? 0xffffffff81abc123 : 0x401234;
+	if (strcmp(run->stack, "@syscall") == 0) {
+		sample->rip = 0xffff82d07fffe010;
+		sample->rsp = 0x7ffc12345678;
+	} else if (is_xen(run)) {
+		fill_stack(run, sample, &nr_words);
+	} else {
+		sample->flags |= XF_SAMPLE_GUEST;
+		sample->rip = run->flags & XF_SAMPLE_AFTER_STGI ? TEXT + 1 : sample->guest_rip;
+	}
+	sample->bytes = (uint16_t)(XF_SAMPLE_HEAD_BYTES + 8 * nr_words);
+	for (unsigned int i = 0; i < run->count; i++) {
+		int code;
+
+		sample->sequence = i;
+		sample->tsc = tsc + i * (TSC_HZ / 99);
+		code = xf_recording_write_sample(writer, sample);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+static int write_hypervisor(struct xf_recording_writer *writer)
+{
+	struct xf_symbols *symbols = xf_symbols_new();
+	uint8_t *code = calloc(nr_functions + 1, CODE_BYTES);
+	int result = 0;
+
+	for (size_t i = 0; i < nr_functions; i++) {
+		const struct function *f = &functions[i];
+
+		emit_function(f, code + i * CODE_BYTES);
+		xf_symbols_add(symbols, address_of(f), 0, f->entry ? 'T' : 't', f->name);
+	}
+	xf_symbols_finish(symbols);
+	result = xf_recording_write_symbols(writer, symbols);
+	if (!result)
+		result = xf_recording_write_code(writer, TEXT, code, nr_functions * CODE_BYTES);
+	xf_symbols_free(symbols);
+	free(code);
+	return result;
+}
+
+static void write_info(struct xf_recording_writer *writer, const struct scenario *scenario)
+{
+	xf_recording_write_info(writer, "host", "%s", scenario->host);
+	xf_recording_write_info(writer, "xen.version", "4.17.7");
+	xf_recording_write_info(writer, "xen.build-id", "0123456789abcdef");
+	xf_recording_write_info(writer, "pcpus", "2");
+	xf_recording_write_info(writer, "frequency", "99");
+	xf_recording_write_info(writer, "tsc.hz", "%llu", TSC_HZ);
+	xf_recording_write_info(writer, "start.tsc", "1000000");
+	xf_recording_write_info(writer, "end.tsc", "%llu", 1000000 + 30 * TSC_HZ);
+	xf_recording_write_info(writer, "start.time", "1796011987000000000");
+	xf_recording_write_info(writer, "text.start", "0x%llx", TEXT);
+	xf_recording_write_info(writer, "text.end", "0x%llx", TEXT + nr_functions * CODE_BYTES);
+}
+
+static void write_books(struct xf_recording_writer *writer, const struct run *runs)
+{
+	struct xf_pcpu_statistics books[2] = {{.pcpu = 0, .flags = XF_STATISTICS_CLOSED},
+	                                      {.pcpu = 1, .flags = XF_STATISTICS_CLOSED}};
+
+	for (const struct run *run = runs; run->count; run++) {
+		struct xf_pcpu_statistics *book = &books[run->pcpu];
+
+		if (strcmp(run->stack, "@idle") == 0) {
+			book->idle += run->count;
+			continue;
+		}
+		book->delivered += run->count;
+	}
+	books[1].lost_slot = 2;
+	books[1].lost_trace = 1;
+	for (size_t i = 0; i < 2; i++) {
+		books[i].taken = books[i].delivered + books[i].lost_trace;
+		books[i].produced = books[i].taken + books[i].lost_slot;
+	}
+	xf_recording_write_statistics(writer, books, 2);
+}
+
+struct output {
+	char *bytes;
+	size_t size;
+	FILE *stream;
+};
+
+static int write_bytes(void *context, const void *bytes, size_t size)
+{
+	struct output *output = context;
+
+	return fwrite(bytes, 1, size, output->stream) == size ? 0 : -EIO;
+}
+
+static int write_scenario(struct xf_recording_writer *writer, const struct scenario *scenario)
+{
+	uint64_t tsc = 1000000;
+
+	learn_functions(scenario->runs);
+	if (!scenario->bare) {
+		write_info(writer, scenario);
+		write_hypervisor(writer);
+	}
+	for (const struct domain *domain = scenario->domains; domain->name; domain++) {
+		struct xf_recording_domain written = {.domid = domain->domid,
+		                                      .type = domain->type,
+		                                      .name = domain->name,
+		                                      .uuid = ""};
+
+		xf_recording_write_domain(writer, &written);
+	}
+	for (const struct run *run = scenario->runs; run->count; run++) {
+		if (write_run(writer, run, tsc))
+			return -1;
+		tsc += TSC_HZ / 2;
+	}
+	if (!scenario->bare)
+		write_books(writer, scenario->runs);
+	return scenario->cut ? xf_recording_flush(writer) : xf_recording_write_end(writer);
+}
+
+int main(int argc, char **argv)
+{
+	struct output output = {0};
+	struct xf_recording_sink sink = {.write = write_bytes, .context = &output};
+	struct xf_recording_writer *writer;
+
+	for (size_t i = 0; argc == 2 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		if (strcmp(scenarios[i].name, argv[1]) != 0)
+			continue;
+		output.stream = open_memstream(&output.bytes, &output.size);
+		if (!output.stream || xf_recording_writer_new(sink, &writer, NULL) ||
+		    write_scenario(writer, &scenarios[i]))
+			return 1;
+		xf_recording_writer_free(writer);
+		fclose(output.stream);
+		if (scenarios[i].cut)
+			output.size -= output.size / 3;
+		if (fwrite(output.bytes, 1, output.size, stdout) != output.size || fflush(stdout))
+			return 1;
+		return 0;
+	}
+	fprintf(stderr, "usage: make_recording SCENARIO\n");
+	return 2;
+}
