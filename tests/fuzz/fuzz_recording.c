@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Any bytes, read as a recording and taken through every output.
+ *
+ *	clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_recording.c   (libFuzzer)
+ *	cc -DXF_FUZZ_REPLAY -fsanitize=address,undefined ...; ./fuzz_recording FILE...
+ *
+ * To reproduce a finding, replay the file that libFuzzer has left.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "output/flamegraph.h"
+#include "output/folded.h"
+#include "output/report.h"
+#include "output/script.h"
+#include "profile/profile.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* A file of a few bytes can tell of four thousand million idle ticks: script writes them all. */
+static bool is_short(const struct xf_recording *recording)
+{
+	struct xf_record_iterator iterator = {0};
+	struct xf_record record;
+	uint64_t events = 0;
+
+	while (xf_recording_next(recording, &iterator, &record))
+		events += record.type == XF_RECORD_IDLE ? record.idle.count : 1;
+	return events < 10000;
+}
+
+static void write_outputs(FILE *out, const struct xf_recording *recording,
+                          const struct xf_profile *profile)
+{
+	struct xf_flamegraph_options graph = XF_FLAMEGRAPH_DEFAULTS;
+	struct xf_report_options report = {.views = 0x3f, .header = true};
+	struct xf_profile_options all = XF_PROFILE_DEFAULTS;
+
+	xf_flamegraph_write(out, profile, &graph);
+	xf_folded_write(out, profile);
+	xf_report_write(out, profile, &report, NULL);
+	if (is_short(recording))
+		xf_script_write(out, recording, &all, NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static const struct xf_profile_options options = {
+	        .by_domain = true, .by_vcpu = true, .by_pcpu = true, .pcpu = XF_ANY_PCPU};
+	struct xf_recording *recording;
+	struct xf_profile *profile;
+	struct xf_error error;
+	FILE *out;
+
+	if (xf_recording_open(bytes, size, &recording, &error))
+		return 0;
+	out = fopen("/dev/null", "w");
+	if (out && !xf_profile_build(recording, &options, &profile, &error)) {
+		write_outputs(out, recording, profile);
+		xf_profile_free(profile);
+	}
+	if (out)
+		fclose(out);
+	xf_recording_free(recording);
+	return 0;
+}
+
+#ifdef XF_FUZZ_REPLAY
+static int replay(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+	size_t got;
+
+	if (!file) {
+		perror(path);
+		return 1;
+	}
+	do {
+		bytes = realloc(bytes, size + 65536);
+		got = bytes ? fread(bytes + size, 1, 65536, file) : 0;
+		size += got;
+	} while (got);
+	fclose(file);
+	LLVMFuzzerTestOneInput(bytes, size);
+	free(bytes);
+	printf("ok %s\n", path);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int failed = 0;
+
+	for (int i = 1; i < argc; i++)
+		failed |= replay(argv[i]);
+	return failed;
+}
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cursor.h"
+#include "base/error.h"
+
+static void values_are_little_endian(void **state)
+{
+	static const uint8_t bytes[] = {1, 2, 0, 3, 0, 0,    0,   4,   0,
+	                                0, 0, 0, 0, 0, 0x80, 'h', 'i', 0};
+	struct xf_cursor cursor = xf_cursor_over(bytes, sizeof(bytes));
+
+	(void)state;
+	assert_int_equal(xf_cursor_u8(&cursor), 1);
+	assert_int_equal(xf_cursor_u16(&cursor), 2);
+	assert_int_equal(xf_cursor_u32(&cursor), 3);
+	assert_true(xf_cursor_u64(&cursor) == 0x8000000000000004ull);
+	assert_string_equal(xf_cursor_string(&cursor), "hi");
+	assert_int_equal(xf_cursor_left(&cursor), 0);
+	assert_false(cursor.failed);
+}
+
+static void failure_lasts(void **state)
+{
+	static const uint8_t bytes[] = {1, 2, 3};
+	struct xf_cursor cursor = xf_cursor_over(bytes, sizeof(bytes));
+	struct xf_cursor sub;
+
+	(void)state;
+	assert_int_equal(xf_cursor_u32(&cursor), 0);
+	assert_true(cursor.failed);
+	assert_int_equal(xf_cursor_u8(&cursor), 0);
+	assert_null(xf_cursor_take(&cursor, 0));
+	sub = xf_cursor_sub(&cursor, 1);
+	assert_true(sub.failed);
+	assert_int_equal(xf_cursor_left(&cursor), 0);
+}
+
+static void ends_are_proven(void **state)
+{
+	static const uint8_t bytes[] = {'a', 'b', 'c'};
+	struct xf_cursor cursor = xf_cursor_over(bytes, sizeof(bytes));
+	struct xf_cursor empty = xf_cursor_over(NULL, 7);
+
+	(void)state;
+	assert_null(xf_cursor_string(&cursor)); /* no NUL */
+	assert_true(cursor.failed);
+	cursor = xf_cursor_over(bytes, sizeof(bytes));
+	assert_null(xf_cursor_take(&cursor, SIZE_MAX));
+	cursor = xf_cursor_over(bytes, sizeof(bytes));
+	xf_cursor_seek(&cursor, 3);
+	assert_false(cursor.failed);
+	xf_cursor_seek(&cursor, 4);
+	assert_true(cursor.failed);
+	assert_int_equal(xf_cursor_left(&empty), 0);
+	assert_null(xf_cursor_string(&empty));
+}
+
+static void errors_tell(void **state)
+{
+	struct xf_error error = {0};
+
+	(void)state;
+	assert_int_equal(xf_fail(&error, 5, "cannot open %s", "x"), -5);
+	assert_int_equal(error.code, -5);
+	assert_string_equal(error.text, "cannot open x");
+	assert_int_equal(xf_fail_prefix(&error, "record"), -5);
+	assert_string_equal(error.text, "record: cannot open x");
+	assert_int_equal(xf_fail(NULL, -2, "nobody listens"), -2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(values_are_little_endian),
+	        cmocka_unit_test(failure_lasts),
+	        cmocka_unit_test(ends_are_proven),
+	        cmocka_unit_test(errors_tell),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
