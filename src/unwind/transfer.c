@@ -181,36 +181,46 @@ bool xf_state_merge(struct xf_state *state, const struct xf_state *other)
 	return changed;
 }
 
+/* The base through a word of the stack. Return: false where there is no such word, or only one
+ * below RSP, which the next interrupt overwrites. */
+static bool row_base_word(const struct xf_state *state, struct xf_unwind_row *row)
+{
+	static const uint8_t through[] = {XF_REG_RSP, XF_REG_RBP};
+
+	if (state->base_slot == XF_VALUE_UNKNOWN)
+		return false;
+	for (unsigned int i = 0; i < 2; i++) {
+		xf_value value = state->reg[through[i]];
+
+		if (xf_value_origin(value) != xf_value_origin(state->base_slot))
+			continue;
+		row->base_rule = XF_BASE_WORD;
+		row->base_register = through[i];
+		row->base_offset = xf_value_offset(state->base_slot) - xf_value_offset(value);
+		row->base_addend = -xf_value_offset(state->base_saved);
+		return through[i] != XF_REG_RSP || row->base_offset >= 0;
+	}
+	return false;
+}
+
 /* Where the frame's base lies. Return: false where it cannot be told. */
 static bool row_base(const struct xf_state *state, struct xf_unwind_row *row)
 {
-	static const uint8_t order[] = {XF_REG_RSP, XF_REG_RBP, XF_REG_R10, 0,  1,  2,  3,  6,
-	                                7,          8,          9,          11, 12, 13, 14, 15};
+	static const uint8_t order[XF_NR_REGS] = {
+	        XF_REG_RSP, XF_REG_RBP, XF_REG_R10, 0, 1, 2, 3, 6, 7, 8, 9, 11, 12, 13, 14, 15};
 
 	for (unsigned int i = 0; i < XF_NR_REGS; i++) {
 		xf_value value = state->reg[order[i]];
 
 		/* A word that leads to the base is better than a register that no sample holds. */
-		if (i == 2 && state->base_slot != XF_VALUE_UNKNOWN)
-			break;
+		if (i == 2 && row_base_word(state, row))
+			return true;
 		if (xf_value_origin(value) != XF_ORIGIN_FRAME)
 			continue;
 		row->base_rule = XF_BASE_REGISTER;
 		row->base_register = order[i];
 		row->base_offset = -xf_value_offset(value);
-		return true;
-	}
-	if (state->base_slot == XF_VALUE_UNKNOWN)
-		return false;
-	for (unsigned int i = 0; i < 2; i++) {
-		xf_value value = state->reg[order[i]];
-
-		if (xf_value_origin(value) != xf_value_origin(state->base_slot))
-			continue;
-		row->base_rule = XF_BASE_WORD;
-		row->base_register = order[i];
-		row->base_offset = xf_value_offset(state->base_slot) - xf_value_offset(value);
-		row->base_addend = -xf_value_offset(state->base_saved);
+		row->base_addend = 0;
 		return true;
 	}
 	return false;

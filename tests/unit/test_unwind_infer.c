@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Small functions, assembled by hand, one for each thing that the inference must understand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "unwind/explain.h"
+#include "unwind/table.h"
+
+#define BASE 0xffff82d040200000ull
+
+/* clang-format off */
+static const uint8_t ordinary[] = {
+	/*  0 push %rbp */ 0x55,
+	/*  1 push %rbx */ 0x53,
+	/*  2 sub $0x18,%rsp */ 0x48, 0x83, 0xec, 0x18,
+	/*  6 xor %ebp,%ebp */ 0x31, 0xed,
+	/*  8 test %edi,%edi */ 0x85, 0xff,
+	/*  a je 0x11 */ 0x74, 0x05,
+	/*  c call 0x20 */ 0xe8, 0x0f, 0x00, 0x00, 0x00,
+	/* 11 add $0x18,%rsp */ 0x48, 0x83, 0xc4, 0x18,
+	/* 15 pop %rbx */ 0x5b,
+	/* 16 pop %rbp */ 0x5d,
+	/* 17 ret */ 0xc3,
+	/* int3 */ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* 20 ret */ 0xc3,
+};
+
+static const uint8_t frame_pointer[] = {
+	/*  0 push %rbp */ 0x55,
+	/*  1 mov %rsp,%rbp */ 0x48, 0x89, 0xe5,
+	/*  4 and $0xffffffffffffffe0,%rsp */ 0x48, 0x83, 0xe4, 0xe0,
+	/*  8 sub %rax,%rsp */ 0x48, 0x29, 0xc4,
+	/*  b mov %rdi,(%rsp) */ 0x48, 0x89, 0x3c, 0x24,
+	/*  f leave */ 0xc9,
+	/* 10 ret */ 0xc3,
+};
+
+static const uint8_t realigned[] = {
+	/*  0 lea 0x8(%rsp),%r10 */ 0x4c, 0x8d, 0x54, 0x24, 0x08,
+	/*  5 and $0xffffffffffffffe0,%rsp */ 0x48, 0x83, 0xe4, 0xe0,
+	/*  9 push -0x8(%r10) */ 0x41, 0xff, 0x72, 0xf8,
+	/*  d push %rbp */ 0x55,
+	/*  e mov %rsp,%rbp */ 0x48, 0x89, 0xe5,
+	/* 11 push %r10 */ 0x41, 0x52,
+	/* 13 sub $0x20,%rsp */ 0x48, 0x83, 0xec, 0x20,
+	/* 17 xor %eax,%eax */ 0x31, 0xc0,
+	/* 19 mov -0x8(%rbp),%r10 */ 0x4c, 0x8b, 0x55, 0xf8,
+	/* 1d leave */ 0xc9,
+	/* 1e lea -0x8(%r10),%rsp */ 0x49, 0x8d, 0x62, 0xf8,
+	/* 22 ret */ 0xc3,
+};
+
+static const uint8_t retpoline[] = {
+	/*  0 call 0x6 */ 0xe8, 0x01, 0x00, 0x00, 0x00,
+	/* int3 */ 0xcc,
+	/*  6 mov %rax,(%rsp) */ 0x48, 0x89, 0x04, 0x24,
+	/*  a ret */ 0xc3,
+	/* int3 */ 0xcc,
+};
+
+static const uint8_t noreturn[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 test %edi,%edi */ 0x85, 0xff,
+	/*  3 je 0x7 */ 0x74, 0x02,
+	/*  5 pop %rbx */ 0x5b,
+	/*  6 ret */ 0xc3,
+	/*  7 sub $0x8,%rsp */ 0x48, 0x83, 0xec, 0x08,
+	/*  b call 0x20 */ 0xe8, 0x10, 0x00, 0x00, 0x00,
+	/* 10 push %rbp */ 0x55,
+	/* 11 push %rbx */ 0x53,
+	/* 12 pop %rbx */ 0x5b,
+	/* 13 pop %rbp */ 0x5d,
+	/* 14 ret */ 0xc3,
+	/* int3 */ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* 20 push %rax */ 0x50,
+	/* 21 ud2 */ 0x0f, 0x0b,
+	/* 23 jmp 0x21 */ 0xeb, 0xfc,
+};
+
+static const uint8_t interrupt[] = {
+	/*  0 push $0x0 */ 0x6a, 0x00,
+	/*  2 movb $0x20,0x4(%rsp) */ 0xc6, 0x44, 0x24, 0x04, 0x20,
+	/*  7 jmp 0x16 */ 0xeb, 0x0d,
+	/* int3 */ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* 10 nop */ 0x90,
+	/* 11 movb $0xe,0x4(%rsp) */ 0xc6, 0x44, 0x24, 0x04, 0x0e,
+	/* 16 add $0xffffffffffffff88,%rsp */ 0x48, 0x83, 0xc4, 0x88,
+	/* 1a mov %rbp,0x20(%rsp) */ 0x48, 0x89, 0x6c, 0x24, 0x20,
+	/* 1f xor %ebp,%ebp */ 0x31, 0xed,
+	/* 21 mov %rsp,%rdi */ 0x48, 0x89, 0xe7,
+	/* 24 call 0x40 */ 0xe8, 0x17, 0x00, 0x00, 0x00,
+	/* 29 mov 0x20(%rsp),%rbp */ 0x48, 0x8b, 0x6c, 0x24, 0x20,
+	/* 2e sub $0xffffffffffffff80,%rsp */ 0x48, 0x83, 0xec, 0x80,
+	/* 32 iretq */ 0x48, 0xcf,
+	/* int3 */ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* 40 ret */ 0xc3,
+};
+
+static const uint8_t disagreement[] = {
+	/*  0 test %edi,%edi */ 0x85, 0xff,
+	/*  2 je 0x5 */ 0x74, 0x01,
+	/*  4 push %rbx */ 0x53,
+	/*  5 nop */ 0x90,
+	/*  6 xor %eax,%eax */ 0x31, 0xc0,
+	/*  8 ret */ 0xc3,
+};
+
+static const uint8_t switch_stack[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 mov %rsp,%rax */ 0x48, 0x89, 0xe0,
+	/*  4 or $0x7fff,%rax */ 0x48, 0x0d, 0xff, 0x7f, 0x00, 0x00,
+	/*  a sub $0xe7,%rax */ 0x48, 0x2d, 0xe7, 0x00, 0x00, 0x00,
+	/* 10 mov %rax,%rsp */ 0x48, 0x89, 0xc4,
+	/* 13 jmp 0x20 */ 0xeb, 0x0b,
+	/* int3 */ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* 20 push %rbx */ 0x53,
+	/* 21 jmp 0x21 */ 0xeb, 0xfe,
+};
+
+static const uint8_t cold[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 sub $0x10,%rsp */ 0x48, 0x83, 0xec, 0x10,
+	/*  5 test %edi,%edi */ 0x85, 0xff,
+	/*  7 jne 0x10 */ 0x75, 0x07,
+	/*  9 add $0x10,%rsp */ 0x48, 0x83, 0xc4, 0x10,
+	/*  d pop %rbx */ 0x5b,
+	/*  e ret */ 0xc3,
+	/* int3 */ 0xcc,
+	/* 10 mov $0x1,%eax */ 0xb8, 0x01, 0x00, 0x00, 0x00,
+	/* 15 jmp 0x9 */ 0xeb, 0xf2,
+};
+
+static const uint8_t fixup[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 mov (%rdi),%eax */ 0x8b, 0x07,
+	/*  3 pop %rbx */ 0x5b,
+	/*  4 ret */ 0xc3,
+	/* int3 */ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* 10 ret */ 0xc3,
+	/* 11 mov $0xfffffff2,%eax */ 0xb8, 0xf2, 0xff, 0xff, 0xff,
+	/* 16 jmp 0x3 */ 0xeb, 0xeb,
+};
+
+static const uint8_t warn[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 test %edi,%edi */ 0x85, 0xff,
+	/*  3 je 0x7 */ 0x74, 0x02,
+	/*  5 pop %rbx */ 0x5b,
+	/*  6 ret */ 0xc3,
+	/*  7 ud2 */ 0x0f, 0x0b,
+	/*  9 xor %eax,%eax */ 0x31, 0xc0,
+	/*  b pop %rbx */ 0x5b,
+	/*  c ret */ 0xc3,
+};
+
+static const uint8_t own_iret[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 mov %rsp,%rcx */ 0x48, 0x89, 0xe1,
+	/*  4 lea 0x9(%rip),%rdx # 0x14 */ 0x48, 0x8d, 0x15, 0x09, 0x00, 0x00, 0x00,
+	/*  b push $0x0 */ 0x6a, 0x00,
+	/*  d push %rcx */ 0x51,
+	/*  e pushf */ 0x9c,
+	/*  f push $0x8 */ 0x6a, 0x08,
+	/* 11 push %rdx */ 0x52,
+	/* 12 iretq */ 0x48, 0xcf,
+	/* 14 pop %rbx */ 0x5b,
+	/* 15 ret */ 0xc3,
+};
+
+static const uint8_t tail[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 pop %rbx */ 0x5b,
+	/*  2 jmp 0x10 */ 0xeb, 0x0c,
+	/* int3 */ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* 10 push %rbp */ 0x55,
+	/* 11 pop %rbp */ 0x5d,
+	/* 12 ret */ 0xc3,
+};
+/* clang-format on */
+
+struct expected {
+	uint8_t offset;
+	uint8_t kind; /* enum xf_row_kind */
+	uint8_t reg;  /* the base's register, or for an undefined row the reason */
+	int16_t base;
+	uint8_t rbp_rule;
+	int16_t rbp_offset;
+};
+
+#define CALL(offset, base, rule, rbp)                                                              \
+	{                                                                                          \
+		offset, XF_ROW_CALL, XF_REG_RSP, base, rule, rbp                                   \
+	}
+#define INTERRUPT(offset, base, rule, rbp)                                                         \
+	{                                                                                          \
+		offset, XF_ROW_INTERRUPT, XF_REG_RSP, base, rule, rbp                              \
+	}
+#define UNDEFINED(offset, reason)                                                                  \
+	{                                                                                          \
+		offset, XF_ROW_UNDEFINED, XF_UNWIND_##reason, 0, 0, 0                              \
+	}
+
+static struct xf_unwind_table *build(const uint8_t *bytes, size_t size, const uint8_t *entries,
+                                     size_t nr_entries)
+{
+	const struct xf_code code = {BASE, bytes, size};
+	struct xf_unwind_table *table;
+	uint64_t addresses[8];
+	struct xf_error error;
+
+	for (size_t i = 0; i < nr_entries; i++)
+		addresses[i] = BASE + entries[i];
+	assert_int_equal(xf_unwind_table_build(&code, addresses, nr_entries, &table, &error), 0);
+	return table;
+}
+
+static void check(const uint8_t *bytes, size_t size, const uint8_t *entries, size_t nr_entries,
+                  const struct expected *expected, size_t count)
+{
+	struct xf_unwind_table *table = build(bytes, size, entries, nr_entries);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct expected *want = &expected[i];
+		struct xf_unwind_row row = xf_unwind_row_find(table, BASE + want->offset);
+
+		if (row.kind != want->kind)
+			fail_msg("at %#x: kind %u, reason %s", want->offset, row.kind,
+			         xf_unwind_reason_name((enum xf_unwind_reason)row.reason));
+		if (want->kind == XF_ROW_UNDEFINED) {
+			assert_int_equal(row.reason, want->reg);
+			continue;
+		}
+		if (row.base_register != want->reg || row.base_offset != want->base ||
+		    row.rbp_rule != want->rbp_rule || row.rbp_offset != want->rbp_offset)
+			fail_msg("at %#x: base %u%+d rbp %u%+d", want->offset, row.base_register,
+			         row.base_offset, row.rbp_rule, row.rbp_offset);
+	}
+	xf_unwind_table_free(table);
+}
+
+#define CHECK(bytes, entries, expected)                                                            \
+	check(bytes, sizeof(bytes), entries, sizeof(entries), expected,                            \
+	      sizeof(expected) / sizeof((expected)[0]))
+
+static void test_ordinary(void **state)
+{
+	static const uint8_t entries[] = {0, 0x20};
+	static const struct expected expected[] = {
+	        CALL(0x00, 8, XF_RBP_SAME, 0),
+	        CALL(0x01, 16, XF_RBP_SAME, 0),
+	        CALL(0x02, 24, XF_RBP_SAME, 0),
+	        CALL(0x06, 48, XF_RBP_SAME, 0),
+	        CALL(0x08, 48, XF_RBP_AT_BASE, -16),
+	        CALL(0x11, 48, XF_RBP_AT_BASE, -16),
+	        CALL(0x15, 24, XF_RBP_AT_BASE, -16),
+	        CALL(0x16, 16, XF_RBP_AT_BASE, -16),
+	        CALL(0x17, 8, XF_RBP_SAME, 0),
+	        UNDEFINED(0x18, PADDING),
+	        UNDEFINED(0x1f, PADDING),
+	        CALL(0x20, 8, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(ordinary, entries, expected);
+}
+
+static void test_frame_pointer(void **state)
+{
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        CALL(0x01, 16, XF_RBP_SAME, 0),
+	        CALL(0x04, 16, XF_RBP_AT_BASE, -16),
+	        {0x08, XF_ROW_CALL, XF_REG_RBP, 16, XF_RBP_AT_BASE, -16},
+	        {0x0b, XF_ROW_CALL, XF_REG_RBP, 16, XF_RBP_AT_BASE, -16},
+	        {0x0f, XF_ROW_CALL, XF_REG_RBP, 16, XF_RBP_AT_BASE, -16},
+	        CALL(0x10, 8, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(frame_pointer, entries, expected);
+}
+
+static void test_realigned(void **state)
+{
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        CALL(0x05, 8, XF_RBP_SAME, 0),
+	        {0x09, XF_ROW_CALL, XF_REG_R10, 0, XF_RBP_SAME, 0},
+	        {0x17, XF_ROW_CALL, XF_REG_RSP, 32, XF_RBP_AT_RBP, 0},
+	        {0x19, XF_ROW_CALL, XF_REG_RSP, 32, XF_RBP_AT_RBP, 0},
+	        {0x1e, XF_ROW_CALL, XF_REG_R10, 0, XF_RBP_SAME, 0},
+	        CALL(0x22, 8, XF_RBP_SAME, 0),
+	};
+	struct xf_unwind_table *table = build(realigned, sizeof(realigned), entries, 1);
+	struct xf_unwind_row row = xf_unwind_row_find(table, BASE + 0x17);
+
+	(void)state;
+	assert_int_equal(row.base_rule, XF_BASE_WORD);
+	assert_int_equal(row.base_addend, 0);
+	xf_unwind_table_free(table);
+	CHECK(realigned, entries, expected);
+}
+
+static void test_retpoline(void **state)
+{
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        CALL(0x00, 8, XF_RBP_SAME, 0),
+	        UNDEFINED(0x05, PADDING),
+	        CALL(0x06, 16, XF_RBP_SAME, 0),
+	        CALL(0x0a, 16, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(retpoline, entries, expected);
+}
+
+/* The call at 0xb does not come back, so that what follows it is another function. */
+static void test_noreturn(void **state)
+{
+	static const uint8_t entries[] = {0, 0x10, 0x20};
+	static const struct expected expected[] = {
+	        CALL(0x0b, 24, XF_RBP_SAME, 0), CALL(0x10, 8, XF_RBP_SAME, 0),
+	        CALL(0x12, 24, XF_RBP_SAME, 0), CALL(0x14, 8, XF_RBP_SAME, 0),
+	        CALL(0x21, 16, XF_RBP_SAME, 0), CALL(0x23, 16, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(noreturn, entries, expected);
+}
+
+static void test_interrupt(void **state)
+{
+	/* The first entry pushes an error code of its own; the second one found it there. */
+	static const uint8_t entries[] = {0, 0x11, 0x40};
+	static const struct expected expected[] = {
+	        INTERRUPT(0x00, 0, XF_RBP_SAME, 0),
+	        INTERRUPT(0x02, 8, XF_RBP_SAME, 0),
+	        INTERRUPT(0x11, 8, XF_RBP_SAME, 0),
+	        INTERRUPT(0x1a, 128, XF_RBP_SAME, 0),
+	        INTERRUPT(0x1f, 128, XF_RBP_SAME, 0),
+	        INTERRUPT(0x21, 128, XF_RBP_AT_BASE, -96),
+	        INTERRUPT(0x24, 128, XF_RBP_AT_BASE, -96),
+	        INTERRUPT(0x29, 128, XF_RBP_AT_BASE, -96),
+	        INTERRUPT(0x2e, 128, XF_RBP_SAME, 0),
+	        INTERRUPT(0x32, 0, XF_RBP_SAME, 0),
+	        CALL(0x40, 8, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(interrupt, entries, expected);
+}
+
+static void test_disagreement(void **state)
+{
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        CALL(0x04, 8, XF_RBP_SAME, 0),
+	        UNDEFINED(0x05, DISAGREEMENT),
+	        UNDEFINED(0x08, DISAGREEMENT),
+	};
+
+	(void)state;
+	CHECK(disagreement, entries, expected);
+}
+
+static void test_switch_stack(void **state)
+{
+	static const uint8_t entries[] = {0, 0x20};
+	static const struct expected expected[] = {
+	        CALL(0x10, 16, XF_RBP_SAME, 0),
+	        UNDEFINED(0x13, STACK_SWITCHED),
+	        CALL(0x20, 8, XF_RBP_SAME, 0),
+	        CALL(0x21, 16, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(switch_stack, entries, expected);
+}
+
+static void test_cold(void **state)
+{
+	static const uint8_t entries[] = {0, 0x10};
+	static const struct expected expected[] = {
+	        CALL(0x09, 32, XF_RBP_SAME, 0),
+	        CALL(0x10, 32, XF_RBP_SAME, 0),
+	        CALL(0x15, 32, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(cold, entries, expected);
+}
+
+static void test_fixup(void **state)
+{
+	static const uint8_t entries[] = {0, 0x10};
+	static const struct expected expected[] = {
+	        CALL(0x01, 16, XF_RBP_SAME, 0),
+	        CALL(0x11, 16, XF_RBP_SAME, 0),
+	        CALL(0x16, 16, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(fixup, entries, expected);
+}
+
+static void test_warn(void **state)
+{
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        CALL(0x07, 16, XF_RBP_SAME, 0),
+	        CALL(0x09, 16, XF_RBP_SAME, 0),
+	        CALL(0x0c, 8, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(warn, entries, expected);
+}
+
+static void test_own_iret(void **state)
+{
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        CALL(0x12, 56, XF_RBP_SAME, 0),
+	        CALL(0x14, 16, XF_RBP_SAME, 0),
+	        CALL(0x15, 8, XF_RBP_SAME, 0),
+	};
+	/* A function that is called is no interrupt entry, whatever iretq it comes to. */
+	uint8_t called[sizeof(own_iret) + 6];
+
+	(void)state;
+	memcpy(called, own_iret, sizeof(own_iret));
+	memcpy(called + sizeof(own_iret), "\xe8\xe5\xff\xff\xff\xc3", 6);
+	check(called, sizeof(called), (const uint8_t[]){0, sizeof(own_iret)}, 2, expected, 3);
+	(void)entries;
+}
+
+static void test_tail(void **state)
+{
+	static const uint8_t entries[] = {0, 0x10};
+	static const struct expected expected[] = {
+	        CALL(0x02, 8, XF_RBP_SAME, 0),
+	        CALL(0x10, 8, XF_RBP_SAME, 0),
+	        CALL(0x11, 16, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(tail, entries, expected);
+}
+
+static void test_accessors(void **state)
+{
+	struct xf_unwind_table *table = build(ordinary, sizeof(ordinary), (const uint8_t[]){0}, 1);
+	struct xf_unwind_table_size size = xf_unwind_table_measure(table);
+	struct xf_coverage coverage;
+	int32_t offset;
+
+	(void)state;
+	assert_int_equal(xf_unwind_rsp_offset(table, BASE + 6, &offset), 0);
+	assert_int_equal(offset, 48);
+	assert_int_equal(xf_unwind_rsp_offset(table, BASE + 0x18, &offset), -2);
+	assert_int_equal(xf_unwind_row_find(table, BASE - 1).reason, XF_UNWIND_NO_ROW);
+	assert_int_equal(xf_unwind_row_find(table, BASE + sizeof(ordinary)).reason,
+	                 XF_UNWIND_NO_ROW);
+	assert_int_equal(size.code_bytes, sizeof(ordinary));
+	xf_coverage_count(table, &coverage);
+	assert_int_equal(coverage.call, 0x19);
+	assert_int_equal(coverage.undefined[XF_UNWIND_PADDING], 8);
+	xf_unwind_table_free(table);
+	xf_unwind_table_free(NULL);
+}
+
+static void test_invalid(void **state)
+{
+	const struct xf_code nothing = {BASE, NULL, 0};
+	const struct xf_code wraps = {UINT64_MAX - 1, ordinary, sizeof(ordinary)};
+	struct xf_unwind_table *table;
+	struct xf_error error;
+
+	(void)state;
+	assert_int_equal(xf_unwind_table_build(&nothing, NULL, 0, &table, &error), -22);
+	assert_null(table);
+	assert_int_equal(xf_unwind_table_build(&wraps, NULL, 0, &table, &error), -22);
+	assert_true(error.text[0] != 0);
+}
+
+/* A fixed sequence, so that a failure can be had again. */
+static uint32_t draw(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return *seed >> 33;
+}
+
+static double build_random(size_t size, bool biased, uint64_t seed)
+{
+	static const uint8_t favourites[] = {0x55, 0x53, 0x5b, 0x5d, 0xc3, 0xe8, 0xe9, 0xeb,
+	                                     0x74, 0x48, 0x83, 0xec, 0xc4, 0x89, 0xe5, 0xcf,
+	                                     0x0f, 0x0b, 0x00, 0xff, 0xfe, 0x08, 0x50, 0x24};
+	uint8_t *bytes = malloc(size);
+	struct xf_unwind_table *table;
+	struct timespec before, after;
+	struct xf_error error;
+	uint64_t entries[64];
+
+	assert_non_null(bytes);
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = biased ? favourites[draw(&seed) % sizeof(favourites)] : draw(&seed);
+	for (size_t i = 0; i < 64; i++)
+		entries[i] = BASE - 16 + draw(&seed) % (size + 32);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+	assert_int_equal(xf_unwind_table_build(&(const struct xf_code){BASE, bytes, size}, entries,
+	                                       64, &table, &error),
+	                 0);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+	for (size_t i = 0; i < size; i++)
+		(void)xf_unwind_row_find(table, BASE + i);
+	xf_unwind_table_free(table);
+	free(bytes);
+	return after.tv_sec - before.tv_sec + (after.tv_nsec - before.tv_nsec) / 1e9;
+}
+
+static void test_random(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed < 200; seed++)
+		build_random(1 + seed * 7, seed % 2, seed);
+}
+
+/* Twice the code takes about twice the time: far less than the four times of a square. */
+static void test_linear(void **state)
+{
+	(void)state;
+	for (unsigned int biased = 0; biased < 2; biased++) {
+		double one = build_random(100000, biased, 7);
+		double four = build_random(400000, biased, 7);
+
+		assert_true(four < one * 12 + 0.2);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_ordinary),     cmocka_unit_test(test_frame_pointer),
+	        cmocka_unit_test(test_realigned),    cmocka_unit_test(test_retpoline),
+	        cmocka_unit_test(test_noreturn),     cmocka_unit_test(test_interrupt),
+	        cmocka_unit_test(test_disagreement), cmocka_unit_test(test_switch_stack),
+	        cmocka_unit_test(test_cold),         cmocka_unit_test(test_fixup),
+	        cmocka_unit_test(test_warn),         cmocka_unit_test(test_own_iret),
+	        cmocka_unit_test(test_tail),         cmocka_unit_test(test_accessors),
+	        cmocka_unit_test(test_invalid),      cmocka_unit_test(test_random),
+	        cmocka_unit_test(test_linear),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Walks over stacks made by hand: honest ones, and those of an adversary. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "unwind/unwind.h"
+#include "xenflame/sample.h"
+
+#define TEXT       0xffff82d040200000ull
+#define STACK      0xffff830012340000ull
+#define MAX_FRAMES 32
+
+/* clang-format off */
+static const uint8_t code[] = {
+	/* An interrupt's entry; the frame's base is at RSP + 8 once the error code is pushed. */
+	/* 00 push $0x0 */ 0x6a, 0x00,
+	/* 02 add $-0x78,%rsp */ 0x48, 0x83, 0xc4, 0x88,
+	/* 06 mov %rbp,0x20(%rsp) */ 0x48, 0x89, 0x6c, 0x24, 0x20,
+	/* 0b xor %ebp,%ebp */ 0x31, 0xed,
+	/* 0d call 0x40 */ 0xe8, 0x2e, 0x00, 0x00, 0x00,
+	/* 12 mov 0x20(%rsp),%rbp */ 0x48, 0x8b, 0x6c, 0x24, 0x20,
+	/* 17 sub $-0x80,%rsp */ 0x48, 0x83, 0xec, 0x80,
+	/* 1b iretq */ 0x48, 0xcf,
+	0xcc, 0xcc, 0xcc,
+	/* A function with a frame pointer and a stack of unknown size. */
+	/* 20 push %rbp */ 0x55,
+	/* 21 mov %rsp,%rbp */ 0x48, 0x89, 0xe5,
+	/* 24 sub %rax,%rsp */ 0x48, 0x29, 0xc4,
+	/* 27 call 0x40 */ 0xe8, 0x14, 0x00, 0x00, 0x00,
+	/* 2c leave */ 0xc9,
+	/* 2d ret */ 0xc3,
+	0xcc, 0xcc,
+	/* One that calls it, keeping RBP. */
+	/* 30 push %rbx */ 0x53,
+	/* 31 call 0x20 */ 0xe8, 0xea, 0xff, 0xff, 0xff,
+	/* 36 call 0x40 */ 0xe8, 0x05, 0x00, 0x00, 0x00,
+	/* 3b pop %rbx */ 0x5b,
+	/* 3c ret */ 0xc3,
+	0xcc, 0xcc, 0xcc,
+	/* A leaf. */
+	/* 40 push %rbx */ 0x53,
+	/* 41 pop %rbx */ 0x5b,
+	/* 42 ret */ 0xc3,
+	0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* Where two paths disagree. */
+	/* 50 test %edi,%edi */ 0x85, 0xff,
+	/* 52 je 0x55 */ 0x74, 0x01,
+	/* 54 push %rbx */ 0x53,
+	/* 55 nop */ 0x90,
+	/* 56 ret */ 0xc3,
+};
+/* clang-format on */
+
+static struct xf_unwind_table *table;
+
+static int set_up(void **state)
+{
+	static const uint64_t entries[] = {TEXT, TEXT + 0x20, TEXT + 0x30, TEXT + 0x40,
+	                                   TEXT + 0x50};
+	const struct xf_code text = {TEXT, code, sizeof(code)};
+
+	(void)state;
+	return xf_unwind_table_build(&text, entries, 5, &table, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	xf_unwind_table_free(table);
+	return 0;
+}
+
+struct made {
+	struct xf_walk_input input;
+	uint64_t words[XF_MAX_WORDS];
+	struct xf_frame frames[MAX_FRAMES];
+	enum xf_unwind_reason reason;
+	size_t count;
+};
+
+/* An input interrupted at @rip with @slots words between RSP and the stack's end. */
+static struct made *start(struct made *made, uint64_t rip, unsigned int slots)
+{
+	memset(made, 0, sizeof(*made));
+	made->input = (struct xf_walk_input){
+	        .rip = rip,
+	        .rsp = STACK,
+	        .stack_end = STACK + slots * 8,
+	        .words = made->words,
+	};
+	return made;
+}
+
+static void word(struct made *made, unsigned int slot, uint64_t value)
+{
+	assert_true(made->input.nr_words < XF_MAX_WORDS);
+	made->words[made->input.nr_words++] = XF_WORD(slot, value);
+}
+
+static void walk(struct made *made)
+{
+	const struct xf_unwind_table *const tables[] = {table};
+
+	made->count =
+	        xf_unwind_walk(tables, 1, &made->input, made->frames, MAX_FRAMES, &made->reason);
+}
+
+static void expect(struct made *made, enum xf_unwind_reason reason, size_t count)
+{
+	walk(made);
+	if (made->reason != reason)
+		fail_msg("ended with %s", xf_unwind_reason_name(made->reason));
+	assert_int_equal(made->count, count);
+	assert_int_equal(made->frames[0].address, made->input.rip);
+	assert_true(made->frames[0].interrupted);
+}
+
+/* Leaf, called by the caller that entry code called with RSP at the guest's frame. */
+static void test_complete(void **state)
+{
+	struct made made;
+
+	(void)state;
+	start(&made, TEXT + 0x41, 4);
+	word(&made, 1, TEXT + 0x3b);
+	word(&made, 3, TEXT + 0x12);
+	expect(&made, XF_UNWIND_END, 3);
+	assert_int_equal(made.frames[1].address, TEXT + 0x3b);
+	assert_false(made.frames[1].interrupted);
+	assert_int_equal(made.frames[2].address, TEXT + 0x12);
+}
+
+/* RSP at, or in, the guest's frame; and a function that was entered by a jump with a fresh stack.
+ */
+static void test_at_the_end(void **state)
+{
+	struct made made;
+
+	(void)state;
+	start(&made, TEXT + 0x02, 0);
+	expect(&made, XF_UNWIND_END, 1);
+	made.input.rsp = made.input.stack_end + 40;
+	expect(&made, XF_UNWIND_END, 1);
+	made.input.rsp = made.input.stack_end + 1024;
+	expect(&made, XF_UNWIND_OUTSIDE_STACK, 1);
+	start(&made, TEXT + 0x41, 1);
+	expect(&made, XF_UNWIND_END, 1);
+}
+
+/* RBP is kept by one function, used by the next, and comes from the stack after that. */
+static void test_frame_pointer(void **state)
+{
+	struct made made;
+
+	(void)state;
+	start(&made, TEXT + 0x41, 10);
+	made.input.rbp = STACK + 6 * 8;
+	word(&made, 1, TEXT + 0x2c);
+	word(&made, 7, TEXT + 0x36);
+	word(&made, 9, TEXT + 0x12);
+	expect(&made, XF_UNWIND_END, 4);
+	assert_int_equal(made.frames[1].address, TEXT + 0x2c);
+	assert_int_equal(made.frames[2].address, TEXT + 0x36);
+	made.input.rbp = STACK + 3;
+	expect(&made, XF_UNWIND_MISALIGNED, 2);
+	made.input.rbp = STACK - 64;
+	expect(&made, XF_UNWIND_NOT_UPWARDS, 2);
+	made.input.rbp = STACK + 4096;
+	expect(&made, XF_UNWIND_OUTSIDE_STACK, 2);
+	made.input.rbp = 0;
+	expect(&made, XF_UNWIND_NOT_UPWARDS, 2);
+}
+
+/* In the handler of an interrupt that hit the leaf, called from the one that uses RBP. */
+static struct made *through_interrupt(struct made *made)
+{
+	start(made, TEXT + 0x40, 34);
+	word(made, 0, TEXT + 0x12);
+	word(made, 1 + 4, STACK + 30 * 8);  /* RBP in the saved registers */
+	word(made, 1 + 16, TEXT + 0x41);    /* interrupted RIP */
+	word(made, 1 + 19, STACK + 23 * 8); /* interrupted RSP */
+	word(made, 24, TEXT + 0x2c);
+	word(made, 31, TEXT + 0x36);
+	word(made, 33, TEXT + 0x12);
+	return made;
+}
+
+static void test_interrupt(void **state)
+{
+	struct made made;
+
+	(void)state;
+	expect(through_interrupt(&made), XF_UNWIND_END, 6);
+	assert_int_equal(made.frames[1].address, TEXT + 0x12);
+	assert_int_equal(made.frames[2].address, TEXT + 0x41);
+	assert_true(made.frames[2].interrupted);
+	assert_int_equal(made.frames[3].address, TEXT + 0x2c);
+	assert_int_equal(made.frames[4].address, TEXT + 0x36);
+	assert_int_equal(made.frames[5].address, TEXT + 0x12);
+}
+
+static void test_interrupt_broken(void **state)
+{
+	struct made made;
+
+	(void)state;
+	through_interrupt(&made)->words[1] = XF_WORD(6, STACK); /* RBP was not a stack address */
+	expect(&made, XF_UNWIND_FRAME_POINTER_UNKNOWN, 4);
+	through_interrupt(&made)->words[2] = XF_WORD(18, STACK);
+	expect(&made, XF_UNWIND_INTERRUPTED_RIP_MISSING, 2);
+	through_interrupt(&made)->words[3] = XF_WORD(21, STACK);
+	expect(&made, XF_UNWIND_INTERRUPTED_RSP_MISSING, 2);
+	through_interrupt(&made)->words[3] = XF_WORD(20, STACK + 17 * 8);
+	expect(&made, XF_UNWIND_NOT_UPWARDS, 2);
+	through_interrupt(&made)->words[3] = XF_WORD(20, STACK + 22 * 8 + 4);
+	expect(&made, XF_UNWIND_MISALIGNED, 2);
+	through_interrupt(&made)->words[3] = XF_WORD(20, STACK + 34 * 8 + 1024);
+	expect(&made, XF_UNWIND_OUTSIDE_STACK, 2);
+	/* The frame is cut by the stack's end. */
+	through_interrupt(&made)->input.stack_end = STACK + 20 * 8;
+	expect(&made, XF_UNWIND_OUTSIDE_STACK, 2);
+	/* The frame is the guest's. */
+	through_interrupt(&made)->input.stack_end = STACK + 17 * 8;
+	expect(&made, XF_UNWIND_END, 2);
+}
+
+static void test_not_captured(void **state)
+{
+	struct made made;
+
+	(void)state;
+	start(&made, TEXT + 0x41, 4);
+	expect(&made, XF_UNWIND_STACK_NOT_CAPTURED, 1);
+	word(&made, 2, TEXT + 0x3b);
+	expect(&made, XF_UNWIND_RETURN_ADDRESS_MISSING, 1);
+	/* A stale word below where the return address must be is never taken for it. */
+	start(&made, TEXT + 0x41, 4);
+	word(&made, 0, TEXT + 0x3b);
+	expect(&made, XF_UNWIND_RETURN_ADDRESS_MISSING, 1);
+}
+
+static void test_addresses(void **state)
+{
+	struct made made;
+
+	(void)state;
+	start(&made, TEXT - 1, 4);
+	expect(&made, XF_UNWIND_NOT_TEXT, 1);
+	start(&made, TEXT + 0x55, 4);
+	expect(&made, XF_UNWIND_DISAGREEMENT, 1);
+	start(&made, TEXT + 0x44, 4);
+	expect(&made, XF_UNWIND_PADDING, 1);
+	/* A return address that is a stack address, and one in code that no table knows. */
+	start(&made, TEXT + 0x40, 4);
+	word(&made, 0, STACK + 8);
+	expect(&made, XF_UNWIND_NOT_TEXT, 1);
+	start(&made, TEXT + 0x40, 4);
+	word(&made, 0, TEXT + 0x900000);
+	expect(&made, XF_UNWIND_LIVEPATCH_TEXT, 2);
+	assert_int_equal(made.frames[1].address, TEXT + 0x900000);
+	start(&made, TEXT + 0x40, 4);
+	made.input.rsp += 4;
+	expect(&made, XF_UNWIND_MISALIGNED, 1);
+}
+
+static void test_too_deep(void **state)
+{
+	struct made made;
+
+	(void)state;
+	start(&made, TEXT + 0x40, 126);
+	for (unsigned int i = 0; i < 125; i += 2)
+		word(&made, i, TEXT + 0x3b);
+	expect(&made, XF_UNWIND_TOO_DEEP, MAX_FRAMES);
+	made.count = xf_unwind_walk((const struct xf_unwind_table *const[]){table}, 1, &made.input,
+	                            made.frames, 0, &made.reason);
+	assert_int_equal(made.count, 0);
+	assert_int_equal(made.reason, XF_UNWIND_TOO_DEEP);
+	walk(&made);
+	assert_int_equal(made.count, MAX_FRAMES);
+}
+
+/* Whatever the words are, in whatever order: the walk ends, with frames that lie in the code. */
+static void test_hostile(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (unsigned int round = 0; round < 20000; round++) {
+		struct made made;
+
+		start(&made, TEXT + round % sizeof(code), round % 200);
+		for (unsigned int i = 0; i < XF_MAX_WORDS; i++) {
+			uint64_t value;
+
+			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+			value = seed >> 33;
+			value = value & 1 ? TEXT + (value >> 1) % sizeof(code)
+			                  : STACK - 64 + (value >> 1) % 2048;
+			word(&made, round & 1 ? i : (unsigned int)(seed >> 40) & 0xffff, value);
+		}
+		made.input.rbp = STACK + (seed >> 50) - 4096;
+		if (round % 7 == 0)
+			made.input.rsp = UINT64_MAX - (seed >> 60);
+		if (round % 11 == 0)
+			made.input.stack_end = seed;
+		walk(&made);
+		assert_in_range(made.count, 1, MAX_FRAMES);
+		assert_true(xf_unwind_reason_name(made.reason)[0] != 0);
+		assert_true(xf_unwind_reason_sentence(made.reason)[0] != 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_complete),         cmocka_unit_test(test_at_the_end),
+	        cmocka_unit_test(test_frame_pointer),    cmocka_unit_test(test_interrupt),
+	        cmocka_unit_test(test_interrupt_broken), cmocka_unit_test(test_not_captured),
+	        cmocka_unit_test(test_addresses),        cmocka_unit_test(test_too_deep),
+	        cmocka_unit_test(test_hostile),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
