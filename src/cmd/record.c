@@ -356,7 +356,8 @@ static int explain_end(const struct recorder *recorder, int result, const struct
 static int record_and_close(struct recorder *recorder)
 {
 	struct xf_error error = {0}, stop_error = {0}, end_error = {0}, file_error = {0};
-	int result = xf_record_file_write_agent(&recorder->file, recorder->session, &error);
+	int result = xf_record_file_write_agent(&recorder->file, &recorder->host, recorder->session,
+	                                        &error);
 	int status;
 	uint64_t lost, bytes;
 

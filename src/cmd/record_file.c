@@ -131,45 +131,38 @@ int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host 
 	return xf_record_file_write_domains(file, error);
 }
 
-/* The agent's functions at the addresses where they lie in Xen. */
-struct relocated {
-	struct xf_symbols *symbols;
-	uint64_t address;
-};
-
-static int add_relocated(void *context, uint64_t address, uint64_t size, const char *name)
+static int add_symbol(void *context, uint64_t address, uint64_t size, const char *name)
 {
-	struct relocated *relocated = context;
-
-	return xf_symbols_add(relocated->symbols, relocated->address + address, size, 't', name);
+	return xf_symbols_add(context, address, size, 't', name);
 }
 
-int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_session *session,
-                               struct xf_error *error)
+int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_host *host,
+                               const struct xf_session *session, struct xf_error *error)
 {
-	struct relocated relocated = {.symbols = xf_symbols_new()};
 	struct xf_recording_livepatch livepatch = {.name = XF_AGENT_NAME};
+	struct xf_symbols *symbols = xf_symbols_new();
 	struct xf_code code;
 	int result;
 
-	if (!relocated.symbols)
+	if (!symbols)
 		return xf_fail(error, -ENOMEM, "out of memory");
-	xf_session_agent_text(session, &relocated.address, &livepatch.size);
-	livepatch.address = relocated.address;
-	result = xf_payload_text(xf_agent_object, xf_agent_object_end - xf_agent_object, &code,
-	                         add_relocated, &relocated, error);
+	xf_session_agent_text(session, &livepatch.address, &livepatch.size);
+	result = xf_payload_text(xf_agent_object, xf_agent_object_end - xf_agent_object,
+	                         livepatch.address, host->symbols, &code, add_symbol, symbols,
+	                         error);
 	if (!result) {
-		xf_symbols_finish(relocated.symbols);
+		xf_symbols_finish(symbols);
 		result = xf_recording_write_livepatch(file->writer, &livepatch);
 		if (!result)
-			result = xf_recording_write_symbols(file->writer, relocated.symbols);
+			result = xf_recording_write_symbols(file->writer, symbols);
 		if (!result)
-			result = xf_recording_write_code(file->writer, relocated.address,
-			                                 code.bytes, code.size);
+			result = xf_recording_write_code(file->writer, code.address, code.bytes,
+			                                 code.size);
+		free((void *)code.bytes);
 		if (result)
 			write_failed(file, result, error);
 	}
-	xf_symbols_free(relocated.symbols);
+	xf_symbols_free(symbols);
 	return result;
 }
 

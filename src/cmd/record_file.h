@@ -34,8 +34,8 @@ int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host 
                               unsigned int frequency, struct xf_error *error);
 
 /* The agent's own code, once it is known where it was loaded. */
-int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_session *session,
-                               struct xf_error *error);
+int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_host *host,
+                               const struct xf_session *session, struct xf_error *error);
 
 /* Domains that are new or have another name since the last call. */
 int xf_record_file_write_domains(struct xf_record_file *file, struct xf_error *error);

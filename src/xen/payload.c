@@ -383,7 +383,64 @@ int xf_payload_write(const struct xf_payload_input *input, uint8_t **payload, si
 	return result;
 }
 
-int xf_payload_text(const void *bytes, size_t size, struct xf_code *code,
+/* Resolves the 32-bit PC-relative references of .text to code, with .text at @address. */
+static void relocate_text(const struct object *object, const struct section *relocations,
+                          uint64_t address, const struct xf_symbols *xen, uint8_t *text,
+                          size_t text_size)
+{
+	size_t nr = relocations->header.sh_size / sizeof(Elf64_Rela);
+	const Elf64_Sym *symbols;
+	size_t nr_symbols, i;
+
+	symbols = symbol_array(object, &nr_symbols);
+	for (i = 0; i < nr; i++) {
+		Elf64_Rela entry;
+		const Elf64_Sym *symbol;
+		const struct xf_symbol *found;
+		uint64_t target;
+		uint32_t value;
+
+		memcpy(&entry, relocations->content + i * sizeof(entry), sizeof(entry));
+		if (ELF64_R_SYM(entry.r_info) >= nr_symbols || entry.r_offset > text_size - 4)
+			continue;
+		symbol = &symbols[ELF64_R_SYM(entry.r_info)];
+		found = symbol->st_shndx == SHN_UNDEF
+		                ? find_in_xen(xen, symbol_name(object, symbol))
+		                : NULL;
+		if (symbol->st_shndx == 1)
+			target = address + symbol->st_value;
+		else if (found)
+			target = found->address;
+		else
+			continue;
+		value = (uint32_t)(target + (uint64_t)entry.r_addend - address - entry.r_offset);
+		memcpy(text + entry.r_offset, &value, sizeof(value));
+	}
+}
+
+static int copy_text(const struct object *object, uint64_t address, const struct xf_symbols *xen,
+                     struct xf_code *code, struct xf_error *error)
+{
+	const struct section *text = &object->sections[1];
+	uint8_t *copy;
+	size_t i;
+
+	if (object->nr < 2 || strcmp(text->name, ".text") != 0 || text->header.sh_size < 4)
+		return bad_object(error, "its first section is not .text");
+	copy = malloc(text->header.sh_size);
+	if (!copy)
+		return xf_fail(error, -ENOMEM, "out of memory");
+	memcpy(copy, text->content, text->header.sh_size);
+	for (i = 1; i < object->nr; i++)
+		if (strcmp(object->sections[i].name, ".rela.text") == 0)
+			relocate_text(object, &object->sections[i], address, xen, copy,
+			              text->header.sh_size);
+	*code = (struct xf_code){.address = address, .bytes = copy, .size = text->header.sh_size};
+	return 0;
+}
+
+int xf_payload_text(const void *bytes, size_t size, uint64_t address, const struct xf_symbols *xen,
+                    struct xf_code *code,
                     int (*take)(void *context, uint64_t address, uint64_t size, const char *name),
                     void *context, struct xf_error *error)
 {
@@ -391,20 +448,18 @@ int xf_payload_text(const void *bytes, size_t size, struct xf_code *code,
 	const Elf64_Sym *symbols;
 	size_t nr, i;
 	int result = read_object(bytes, size, &object, error);
-	const struct section *text = &object.sections[1];
 
-	if (!result && (object.nr < 2 || strcmp(text->name, ".text") != 0))
-		result = bad_object(error, "its first section is not .text");
+	if (!result)
+		result = copy_text(&object, address, xen, code, error);
 	if (result)
 		goto out;
-	code->address = 0;
-	code->bytes = (const uint8_t *)bytes + text->header.sh_offset;
-	code->size = text->header.sh_size;
 	symbols = symbol_array(&object, &nr);
 	for (i = 1; i < nr && !result; i++)
 		if (symbols[i].st_shndx == 1 && ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
-			result = take(context, symbols[i].st_value, symbols[i].st_size,
+			result = take(context, address + symbols[i].st_value, symbols[i].st_size,
 			              symbol_name(&object, &symbols[i]));
+	if (result)
+		free((void *)code->bytes);
 out:
 	free_object(&object);
 	return result;

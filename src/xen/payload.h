@@ -37,11 +37,13 @@ int xf_payload_write(const struct xf_payload_input *input, uint8_t **payload, si
                      struct xf_error *error);
 
 /*
- * The agent's machine code, for unwinding through it, and the address in it of each of its
- * functions; @code->address is 0. Borrowed from the object. @take is called for each; a
- * non-zero return ends it and is returned.
+ * The agent's machine code as it lies in Xen at @address, for unwinding through it: calls and jumps
+ * within it and into Xen are resolved, references to data are not. @take is called for each of its
+ * functions with the function's address; a non-zero return ends it and is returned.
+ * Return: 0 and @code, whose bytes are to be freed by the caller; as xf_payload_write otherwise.
  */
-int xf_payload_text(const void *object, size_t object_size, struct xf_code *code,
+int xf_payload_text(const void *object, size_t object_size, uint64_t address,
+                    const struct xf_symbols *symbols, struct xf_code *code,
                     int (*take)(void *context, uint64_t address, uint64_t size, const char *name),
                     void *context, struct xf_error *error);
 
