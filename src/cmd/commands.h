@@ -6,26 +6,28 @@
 /* Exit statuses, the same for every subcommand; docs and man pages list them. */
 enum xf_exit {
 	XF_EXIT_OK = 0,
-	XF_EXIT_FAILURE = 1,	 /* tried and failed; the message says what */
-	XF_EXIT_USAGE = 2,	 /* the command line makes no sense */
-	XF_EXIT_NOT_ROOT = 3,	 /* needs root */
-	XF_EXIT_NOT_XEN = 4,	 /* not a Xen dom0, or no access to it (privcmd) */
-	XF_EXIT_UNSUPPORTED = 5, /* this Xen cannot be profiled: live patching, build-id, symbols ... */
-	XF_EXIT_BUSY = 6,	 /* trace buffers or the patch loader are in use by another */
-	XF_EXIT_OUTPUT = 7,	 /* the output could not be written */
-	XF_EXIT_INPUT = 8,	 /* the recording could not be read */
-	XF_EXIT_INCOMPLETE = 9,	 /* the recording was cut short by the host; what there is, is whole */
+	XF_EXIT_FAILURE = 1,  /* tried and failed; the message says what */
+	XF_EXIT_USAGE = 2,    /* the command line makes no sense */
+	XF_EXIT_NOT_ROOT = 3, /* needs root */
+	XF_EXIT_NOT_XEN = 4,  /* not a Xen dom0, or no access to it (privcmd) */
+	XF_EXIT_UNSUPPORTED =
+	        5,          /* this Xen cannot be profiled: live patching, build-id, symbols ... */
+	XF_EXIT_BUSY = 6,   /* trace buffers or the patch loader are in use by another */
+	XF_EXIT_OUTPUT = 7, /* the output could not be written */
+	XF_EXIT_INPUT = 8,  /* the recording could not be read */
+	XF_EXIT_INCOMPLETE =
+	        9, /* the recording was cut short by the host; what there is, is whole */
 };
 
 struct xf_option;
 
 struct xf_command {
 	const char *name;
-	const char *synopsis;		    /* options and arguments, without the name */
-	const char *summary;		    /* one line, lower case, no full stop */
-	const char *const *help;	    /* further lines, NULL-terminated */
-	const struct xf_option *options;    /* options.h; listed before @help; NULL: none */
-	int (*run)(int argc, char **argv);  /* argv[0] is the subcommand; returns enum xf_exit */
+	const char *synopsis;              /* options and arguments, without the name */
+	const char *summary;               /* one line, lower case, no full stop */
+	const char *const *help;           /* further lines, NULL-terminated */
+	const struct xf_option *options;   /* options.h; listed before @help; NULL: none */
+	int (*run)(int argc, char **argv); /* argv[0] is the subcommand; returns enum xf_exit */
 };
 
 extern const struct xf_command xf_command_check;

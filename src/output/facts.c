@@ -75,7 +75,8 @@ void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
 	APPEND(facts->samples, "guests %s, ", xf_text_count(counts->guest, text));
 	APPEND(facts->samples, "Xen %s, ", xf_text_count(counts->xen, text));
 	APPEND(facts->samples, "idle %s)", xf_text_count(counts->idle, text));
-	APPEND(facts->quality, "lost %s, ", xf_text_count(profile->lost, text));
+	APPEND(facts->quality, "lost %s, ",
+	       profile->lost_known ? xf_text_count(profile->lost, text) : "not known");
 	APPEND(facts->quality, "incomplete %s", xf_text_count(counts->incomplete, text));
 	if (counts->incomplete)
 		APPEND(facts->quality, " (%.1f%% of Xen's)",

@@ -277,6 +277,7 @@ struct branch {
 	struct xf_node_id node;
 	uint64_t total;
 	uint32_t order;
+	bool only; /* it has all of its caller's samples */
 };
 
 static int compare_branches(const void *left, const void *right)
@@ -309,17 +310,19 @@ static void push_children(struct view *view, const struct xf_calltree *tree, str
 			view->left_out++;
 			continue;
 		}
-		branches->items[branches->nr++] =
-		        (struct branch){.node = children[i], .total = total, .order = (uint32_t)i};
+		branches->items[branches->nr++] = (struct branch){
+		        .node = children[i],
+		        .total = total,
+		        .order = (uint32_t)i,
+		        .only = node.index && total == xf_calltree_node(tree, node)->total};
 	}
 	qsort(branches->items + first, branches->nr - first, sizeof(*branches->items),
 	      compare_branches);
-	/* An only child that takes all of its parent's samples stays in its column: deep stacks
+	/* What takes all of its caller's samples stays in its column, behind a '>': deep stacks
 	   keep within the screen's width. */
 	for (size_t i = first; i < branches->nr; i++)
 		branches->indent[branches->items[i].node.index] =
-		        branches->indent[node.index] +
-		        (branches->items[i].total != xf_calltree_node(tree, node)->total);
+		        branches->indent[node.index] + (node.index && !branches->items[i].only);
 }
 
 static int write_tree(struct view *view, const struct xf_calltree *tree, const char *title)
@@ -346,7 +349,8 @@ static int write_tree(struct view *view, const struct xf_calltree *tree, const c
 		view->written++;
 		write_percent(view, node->total);
 		write_percent(view, node->self);
-		fprintf(view->out, "  %*s", (int)branches.indent[branch.node.index] * 2, "");
+		fprintf(view->out, "  %*s%s", (int)branches.indent[branch.node.index] * 2, "",
+		        branch.only ? "> " : "");
 		xf_text_write(view->out, xf_calltree_name(tree, node->frame), "");
 		fputc('\n', view->out);
 		push_children(view, tree, branch.node, &branches);

@@ -425,6 +425,7 @@ static void keep_books(struct builder *builder)
 			profile->lost += statistics[i].lost_slot + statistics[i].lost_nmi +
 			                 statistics[i].lost_trace;
 	}
+	profile->lost_known = nr > 0;
 	profile->nr_pcpus = (uint32_t)xf_recording_info_number(recording, "pcpus", nr);
 	profile->frequency = xf_recording_info_number(recording, "frequency", 0);
 	profile->start_time = xf_recording_info_number(recording, "start.time", 0);

@@ -54,6 +54,7 @@ struct xf_profile {
 	struct xf_profile_counts counts;
 	uint64_t samples; /* all, idle ticks included */
 	uint64_t lost;    /* by the recording's own statistics */
+	bool lost_known;  /* false: it has none (yet) */
 	uint32_t nr_pcpus;
 	uint64_t frequency;  /* Hz and pCPU; 0: not recorded */
 	uint64_t start_time; /* ns since 1970, UTC; 0: not recorded */

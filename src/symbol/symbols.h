@@ -15,9 +15,9 @@ struct xf_symbols;
 
 struct xf_symbol {
 	uint64_t address;
-	uint64_t size;	  /* bytes; 0 where the source gives no size */
+	uint64_t size;    /* bytes; 0 where the source gives no size */
 	const char *name; /* owned by the table */
-	char type;	  /* as nm prints it: t T for text, d D b B r R ... ; '?' unknown */
+	char type;        /* as nm prints it: t T for text, d D b B r R ... ; '?' unknown */
 };
 
 /* Return: an empty table, NULL without memory. Free with xf_symbols_free. */
@@ -30,7 +30,7 @@ void xf_symbols_free(struct xf_symbols *symbols);
  * Return: 0 or -ENOMEM.
  */
 int xf_symbols_add(struct xf_symbols *symbols, uint64_t address, uint64_t size, char type,
-		   const char *name);
+                   const char *name);
 
 /*
  * Sorts by address; to be called once after the last add and before any look-up. Of several

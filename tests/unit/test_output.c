@@ -72,6 +72,7 @@ static struct xf_profile *make_profile(void)
 	xf_calltree_count(profile->tree, node, 100);
 	free(name);
 	profile->samples += 100;
+	profile->lost_known = true;
 	profile->groups->counts.xen = profile->counts.xen = profile->samples;
 	profile->host = hostile[0];
 	profile->xen_version = "4.17\x01";
