@@ -24,3 +24,14 @@ $(T)/test_%: tests/unit/test_%.c $(test_objects)
 unit: $(unit_programs)
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
+
+# A fresh machine has no compiler yet: install first, then build in a make of its own.
+check:
+	$(Q)lab/install
+	$(Q)$(MAKE) --no-print-directory all unit
+	$(Q)tests/run unit golden lint agent smoke
+
+check-lab:
+	$(Q)lab/install
+	$(Q)$(MAKE) --no-print-directory all unit
+	$(Q)tests/run unit golden lint agent smoke lab
