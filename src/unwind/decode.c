@@ -299,28 +299,25 @@ static void decode_operations(const struct view *view, struct xf_decoded *out)
 	}
 }
 
-static void direct(const struct view *view, struct xf_decoded *out, enum xf_flow near,
+static void direct(const ZydisDecodedInstruction *insn, struct xf_decoded *out, enum xf_flow near,
                    enum xf_flow indirect)
 {
-	const ZydisDecodedOperand *where = &view->operands[0];
-
-	if (where->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && where->imm.is_relative) {
+	if (insn->raw.imm[0].is_relative) {
 		out->flow = near;
-		out->target = where->imm.value.s + out->length;
+		out->target = insn->raw.imm[0].value.s + out->length;
 	} else {
 		out->flow = indirect;
 	}
 }
 
-/* Return: true where the instruction is about control flow alone. */
-static bool decode_flow(const struct view *view, struct xf_decoded *out)
+/* Return: true where the instruction is about control flow alone. Needs no operands. */
+static bool decode_flow(const ZydisDecodedInstruction *insn, struct xf_decoded *out)
 {
-	switch (view->insn->mnemonic) {
+	switch (insn->mnemonic) {
 	case ZYDIS_MNEMONIC_RET:
 		/* A far return goes to what was pushed before: nothing to follow. */
-		out->flow = view->insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR
-		                    ? XF_FLOW_JUMP_INDIRECT
-		                    : XF_FLOW_RETURN;
+		out->flow = insn->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ? XF_FLOW_JUMP_INDIRECT
+		                                                            : XF_FLOW_RETURN;
 		return true;
 	case ZYDIS_MNEMONIC_IRETQ:
 		out->flow = XF_FLOW_INTERRUPT_RETURN;
@@ -338,24 +335,24 @@ static bool decode_flow(const struct view *view, struct xf_decoded *out)
 		out->flow = XF_FLOW_TRAP;
 		return true;
 	case ZYDIS_MNEMONIC_CALL:
-		direct(view, out, XF_FLOW_CALL, XF_FLOW_CALL_INDIRECT);
+		direct(insn, out, XF_FLOW_CALL, XF_FLOW_CALL_INDIRECT);
 		return true;
 	case ZYDIS_MNEMONIC_JMP:
-		direct(view, out, XF_FLOW_JUMP, XF_FLOW_JUMP_INDIRECT);
+		direct(insn, out, XF_FLOW_JUMP, XF_FLOW_JUMP_INDIRECT);
 		return true;
 	case ZYDIS_MNEMONIC_XBEGIN:
 	case ZYDIS_MNEMONIC_LOOP:
 	case ZYDIS_MNEMONIC_LOOPE:
 	case ZYDIS_MNEMONIC_LOOPNE:
-		out->kills |= 1u << (view->insn->mnemonic == ZYDIS_MNEMONIC_XBEGIN ? XF_REG_RAX
-		                                                                   : XF_REG_RCX);
-		direct(view, out, XF_FLOW_BRANCH, XF_FLOW_NEXT);
+		out->kills |=
+		        1u << (insn->mnemonic == ZYDIS_MNEMONIC_XBEGIN ? XF_REG_RAX : XF_REG_RCX);
+		direct(insn, out, XF_FLOW_BRANCH, XF_FLOW_NEXT);
 		return true;
 	default:
 		break;
 	}
-	if (view->insn->meta.category == ZYDIS_CATEGORY_COND_BR) {
-		direct(view, out, XF_FLOW_BRANCH, XF_FLOW_NEXT);
+	if (insn->meta.category == ZYDIS_CATEGORY_COND_BR) {
+		direct(insn, out, XF_FLOW_BRANCH, XF_FLOW_NEXT);
 		return true;
 	}
 	return false;
@@ -367,12 +364,29 @@ static bool is_filler(const ZydisDecodedInstruction *insn)
 	return insn->mnemonic == ZYDIS_MNEMONIC_INT3 || insn->mnemonic == ZYDIS_MNEMONIC_NOP;
 }
 
+/* Frequent instructions that write neither a general register nor a stack word: their operands,
+ * which cost as much again to decode, are of no interest. */
+static bool is_inert(const ZydisDecodedInstruction *insn)
+{
+	switch (insn->mnemonic) {
+	case ZYDIS_MNEMONIC_CMP:
+	case ZYDIS_MNEMONIC_TEST:
+	case ZYDIS_MNEMONIC_ENDBR64:
+	case ZYDIS_MNEMONIC_LFENCE:
+	case ZYDIS_MNEMONIC_BT:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void xf_insn_decode(const struct xf_decoder *decoder, const uint8_t *bytes, size_t size,
                     struct xf_decoded *out)
 {
 	ZydisDecodedInstruction insn;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	const struct view view = {&insn, operands};
+	ZydisDecoderContext context;
 
 	out->length = 1;
 	out->flow = XF_FLOW_BAD;
@@ -380,12 +394,17 @@ void xf_insn_decode(const struct xf_decoder *decoder, const uint8_t *bytes, size
 	out->padding = false;
 	out->kills = 0;
 	out->target = 0;
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull((const ZydisDecoder *)decoder, bytes, size, &insn,
-	                                         operands)))
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction((const ZydisDecoder *)decoder, &context,
+	                                                bytes, size, &insn)))
 		return;
 	out->length = insn.length;
 	out->flow = XF_FLOW_NEXT;
 	out->padding = is_filler(&insn);
-	if (!decode_flow(&view, out) && !out->padding)
+	if (decode_flow(&insn, out) || out->padding || is_inert(&insn))
+		return;
+	if (ZYAN_SUCCESS(ZydisDecoderDecodeOperands((const ZydisDecoder *)decoder, &context, &insn,
+	                                            operands, insn.operand_count)))
 		decode_operations(&view, out);
+	else
+		out->flow = XF_FLOW_BAD;
 }
