@@ -112,6 +112,15 @@ static void write_class(const struct graph *graph, enum xf_frame_kind kind, cons
 		fputs(classes[kind], graph->out);
 }
 
+/* What stands in a frame that has room for @columns: of a static function that does not fit with
+   its file ("common/timer.c#execute_timer") the name alone. The tip has it all. */
+static const char *label_of(const char *name, enum xf_frame_kind kind, size_t columns)
+{
+	const char *mark = kind == XF_FRAME_XEN ? strrchr(name, '#') : NULL;
+
+	return mark && mark[1] && xf_text_columns(name) > columns ? mark + 1 : name;
+}
+
 static void write_frame(const struct graph *graph, struct xf_node_id id)
 {
 	const struct xf_node *node = xf_calltree_node(graph->tree, id);
@@ -133,6 +142,7 @@ static void write_frame(const struct graph *graph, struct xf_node_id id)
 	        node->total == 1 ? "" : "s", xf_percent(node->total, graph->profile->samples));
 	fprintf(graph->out, "<rect x=\"%.2f\" y=\"%" PRIu32 "\" width=\"%.2f\" height=\"%d\"/>", x,
 	        y, width - gap, ROW - 1);
+	name = label_of(name, kind, columns);
 	if (columns >= 3 || (columns == 2 && xf_text_columns(name) <= 2)) {
 		fprintf(graph->out, "<text x=\"%.2f\" y=\"%" PRIu32 "\">", x + 4, y + ROW - 6);
 		xf_text_write_xml(graph->out, name, columns);

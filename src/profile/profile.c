@@ -27,7 +27,21 @@ struct known_frame {
 	struct xf_frame_id frame;
 };
 
+/* Where the samples of an owner go, remembered for the owners seen last. */
+struct known_owner {
+	bool used;
+	uint16_t domid;
+	uint32_t vcpu;
+	uint32_t pcpu;
+	const struct xf_recording_domain *domain; /* its entry then; NULL: none */
+	struct xf_node_id node;
+	uint32_t group; /* NO_GROUP: the filters leave it out */
+};
+#define KNOWN_OWNERS 64u /* a power of two */
+#define NO_GROUP     UINT32_MAX
+
 struct builder {
+	struct known_owner owners[KNOWN_OWNERS];
 	const struct xf_recording *recording;
 	const struct xf_profile_options *options;
 	struct xf_profile *profile;
@@ -147,7 +161,7 @@ static int push_number(struct builder *builder, struct xf_node_id *node, enum xf
 
 /* The lowest frames, as asked for, of a sample of @owner; *@group is where it counts, NULL where
    the filters leave it out. */
-static int push_owner(struct builder *builder, const struct owner *owner, struct xf_node_id *node,
+static int make_owner(struct builder *builder, const struct owner *owner, struct xf_node_id *node,
                       struct xf_profile_group **group)
 {
 	const struct xf_profile_options *options = builder->options;
@@ -170,6 +184,35 @@ static int push_owner(struct builder *builder, const struct owner *owner, struct
 		code = push_number(builder, node, XF_FRAME_VCPU, "vCPU", owner->vcpu);
 	if (!code && options->by_pcpu)
 		code = push_number(builder, node, XF_FRAME_PCPU, "pCPU", owner->pcpu);
+	return code;
+}
+
+/* The same, from memory where possible. */
+static int push_owner(struct builder *builder, const struct owner *owner, struct xf_node_id *node,
+                      struct xf_profile_group **group)
+{
+	const struct xf_recording_domain *domain =
+	        xf_recording_domain(builder->recording, owner->domid, owner->tsc);
+	uint64_t hash = xf_hash_mix(xf_hash_mix(owner->domid, owner->vcpu), owner->pcpu);
+	struct known_owner *known = &builder->owners[hash % KNOWN_OWNERS];
+	int code;
+
+	if (known->used && known->domid == owner->domid && known->vcpu == owner->vcpu &&
+	    known->pcpu == owner->pcpu && known->domain == domain) {
+		*node = known->node;
+		*group = known->group == NO_GROUP ? NULL : &builder->profile->groups[known->group];
+		return 0;
+	}
+	code = make_owner(builder, owner, node, group);
+	if (!code)
+		*known = (struct known_owner){
+		        .used = true,
+		        .domid = owner->domid,
+		        .vcpu = owner->vcpu,
+		        .pcpu = owner->pcpu,
+		        .domain = domain,
+		        .node = *node,
+		        .group = *group ? (uint32_t)(*group - builder->profile->groups) : NO_GROUP};
 	return code;
 }
 

@@ -80,39 +80,23 @@ static void *grow(void **array, size_t nr, size_t size)
 /* ---- Records -----------------------------------------------------------------------------------
  */
 
-static bool decode_sample(struct xf_record *record, const uint8_t *bytes, size_t size)
+/* Return: whether decode would take the record; looks at no more than its head. */
+static bool is_sound(struct xf_record_head head, const uint8_t *bytes)
 {
-	if (size < XF_SAMPLE_HEAD_BYTES || size > sizeof(record->storage) ||
-	    (size - XF_SAMPLE_HEAD_BYTES) % 8)
-		return false;
-	memcpy(record->storage, bytes, size);
-	record->nr_words = (unsigned int)((size - XF_SAMPLE_HEAD_BYTES) / 8);
-	return record->sample.bytes == size;
-}
+	struct xf_cursor cursor = xf_cursor_over(bytes, head.size);
 
-/* Return: whether the record could be understood. */
-static bool decode(struct xf_record *record, struct xf_record_head head, const uint8_t *bytes)
-{
-	record->type = head.type;
-	record->raw = bytes;
-	record->nr_words = 0;
-	switch (head.type) {
-	case XF_RECORD_SAMPLE:
-		return decode_sample(record, bytes, head.size);
-	case XF_RECORD_IDLE:
-		if (head.size != sizeof(record->idle))
-			return false;
-		memcpy(&record->idle, bytes, sizeof(record->idle));
-		return true;
-	}
-	return false;
+	if (head.type == XF_RECORD_IDLE)
+		return head.size == sizeof(struct xf_idle_record);
+	xf_cursor_u32(&cursor);
+	return head.size >= XF_SAMPLE_HEAD_BYTES &&
+	       head.size <= XF_SAMPLE_HEAD_BYTES + 8 * XF_MAX_WORDS &&
+	       (head.size - XF_SAMPLE_HEAD_BYTES) % 8 == 0 && xf_cursor_u16(&cursor) == head.size;
 }
 
 /* Counts what xf_recording_next will leave out. */
 static void scan_records(struct xf_recording *recording, const struct samples *samples, bool whole)
 {
 	struct xf_cursor cursor = xf_cursor_over(samples->bytes, samples->size);
-	struct xf_record record;
 
 	while (xf_cursor_left(&cursor)) {
 		struct xf_record_head head;
@@ -125,7 +109,7 @@ static void scan_records(struct xf_recording *recording, const struct samples *s
 			recording->state.damaged += whole;
 		else if (head.type != XF_RECORD_SAMPLE && head.type != XF_RECORD_IDLE)
 			recording->state.unknown_records++;
-		else if (!decode(&record, head, bytes))
+		else if (!is_sound(head, bytes))
 			recording->state.damaged++;
 	}
 }
@@ -581,6 +565,17 @@ uint64_t xf_recording_time(const struct xf_recording *recording, uint64_t tsc)
 	                  recording->tsc_hz);
 }
 
+/* Copies a sound record to where it is aligned. */
+static void decode(struct xf_record *record, struct xf_record_head head, const uint8_t *bytes)
+{
+	record->type = head.type;
+	record->raw = bytes;
+	record->nr_words = 0;
+	memcpy(record->storage, bytes, head.size);
+	if (head.type == XF_RECORD_SAMPLE)
+		record->nr_words = (head.size - XF_SAMPLE_HEAD_BYTES) / 8;
+}
+
 bool xf_recording_next(const struct xf_recording *recording, struct xf_record_iterator *iterator,
                        struct xf_record *record)
 {
@@ -600,8 +595,11 @@ bool xf_recording_next(const struct xf_recording *recording, struct xf_record_it
 			continue;
 		}
 		iterator->position = cursor.position;
-		if (decode(record, head, bytes))
+		if ((head.type == XF_RECORD_SAMPLE || head.type == XF_RECORD_IDLE) &&
+		    is_sound(head, bytes)) {
+			decode(record, head, bytes);
 			return true;
+		}
 	}
 	return false;
 }
