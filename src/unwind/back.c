@@ -145,7 +145,8 @@ static void state_behind(const struct xf_back *back, const struct xf_block *bloc
 
 	memset(state, 0, sizeof(*state));
 	if (block->flow == XF_FLOW_INTERRUPT_RETURN) {
-		if (back->known == NULL)
+		/* One that goes on behind itself takes a frame of its own function's making. */
+		if (back->known == NULL && block->fall == XF_NOWHERE)
 			*state = xf_state_interrupted(0, XF_VALUE_CALLER_RBP);
 		return;
 	}

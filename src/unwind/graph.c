@@ -114,6 +114,25 @@ static bool is_call_over(const struct xf_graph *graph, const struct xf_insn *ins
 	return takes_address(graph, insn->target);
 }
 
+/* Does @block push the five words of an interrupt frame, for the iretq at its end? */
+static bool pushes_frame(const struct xf_graph *graph, const struct xf_block *block)
+{
+	unsigned int pushes = 0;
+
+	for (uint32_t offset = block->first; offset != block->last;) {
+		const struct xf_insn *insn = xf_graph_insn(graph, offset);
+
+		for (unsigned int i = 0; i < insn->nr_ops; i++) {
+			const struct xf_op *op = &graph->ops[insn->first_op + i];
+
+			pushes +=
+			        op->kind == XF_OP_STORE && op->dst == XF_REG_RSP && op->value == -8;
+		}
+		offset += insn->length;
+	}
+	return pushes >= 5;
+}
+
 /* Code behind iretq or ud2 that nothing else leads to is where those go on. */
 static uint32_t hidden_fall(const struct xf_graph *graph, uint32_t next)
 {
@@ -143,8 +162,11 @@ static void link_block(const struct xf_graph *graph, struct xf_block *block)
 		block->fall = block_of(graph, next);
 		break;
 	case XF_FLOW_TRAP:
-	case XF_FLOW_INTERRUPT_RETURN:
 		block->fall = hidden_fall(graph, next);
+		break;
+	case XF_FLOW_INTERRUPT_RETURN:
+		if (pushes_frame(graph, block))
+			block->fall = hidden_fall(graph, next);
 		break;
 	default:
 		break;

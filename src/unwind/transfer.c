@@ -238,14 +238,15 @@ static void row_rbp(const struct xf_state *state, struct xf_unwind_row *row)
 		row->rbp_rule = XF_RBP_AT_BASE;
 		row->rbp_offset = xf_value_offset(slot);
 	} else if (xf_value_origin(slot) == XF_ORIGIN_ALIGNED) {
-		if (xf_value_origin(state->reg[XF_REG_RBP]) == XF_ORIGIN_ALIGNED) {
-			row->rbp_rule = XF_RBP_AT_RBP;
-			row->rbp_offset =
-			        xf_value_offset(slot) - xf_value_offset(state->reg[XF_REG_RBP]);
-		} else if (xf_value_origin(state->reg[XF_REG_RSP]) == XF_ORIGIN_ALIGNED) {
+		/* RSP is known in every frame of a walk, RBP is not. */
+		if (xf_value_origin(state->reg[XF_REG_RSP]) == XF_ORIGIN_ALIGNED) {
 			row->rbp_rule = XF_RBP_AT_RSP;
 			row->rbp_offset =
 			        xf_value_offset(slot) - xf_value_offset(state->reg[XF_REG_RSP]);
+		} else if (xf_value_origin(state->reg[XF_REG_RBP]) == XF_ORIGIN_ALIGNED) {
+			row->rbp_rule = XF_RBP_AT_RBP;
+			row->rbp_offset =
+			        xf_value_offset(slot) - xf_value_offset(state->reg[XF_REG_RBP]);
 		}
 	}
 }

@@ -294,8 +294,8 @@ static void test_realigned(void **state)
 	static const struct expected expected[] = {
 	        CALL(0x05, 8, XF_RBP_SAME, 0),
 	        {0x09, XF_ROW_CALL, XF_REG_R10, 0, XF_RBP_SAME, 0},
-	        {0x17, XF_ROW_CALL, XF_REG_RSP, 32, XF_RBP_AT_RBP, 0},
-	        {0x19, XF_ROW_CALL, XF_REG_RSP, 32, XF_RBP_AT_RBP, 0},
+	        {0x17, XF_ROW_CALL, XF_REG_RSP, 32, XF_RBP_AT_RSP, 40},
+	        {0x19, XF_ROW_CALL, XF_REG_RSP, 32, XF_RBP_AT_RSP, 40},
 	        {0x1e, XF_ROW_CALL, XF_REG_R10, 0, XF_RBP_SAME, 0},
 	        CALL(0x22, 8, XF_RBP_SAME, 0),
 	};
@@ -433,14 +433,9 @@ static void test_own_iret(void **state)
 	        CALL(0x14, 16, XF_RBP_SAME, 0),
 	        CALL(0x15, 8, XF_RBP_SAME, 0),
 	};
-	/* A function that is called is no interrupt entry, whatever iretq it comes to. */
-	uint8_t called[sizeof(own_iret) + 6];
 
 	(void)state;
-	memcpy(called, own_iret, sizeof(own_iret));
-	memcpy(called + sizeof(own_iret), "\xe8\xe5\xff\xff\xff\xc3", 6);
-	check(called, sizeof(called), (const uint8_t[]){0, sizeof(own_iret)}, 2, expected, 3);
-	(void)entries;
+	CHECK(own_iret, entries, expected);
 }
 
 static void test_tail(void **state)
@@ -476,6 +471,96 @@ static void test_accessors(void **state)
 	assert_int_equal(coverage.undefined[XF_UNWIND_PADDING], 8);
 	xf_unwind_table_free(table);
 	xf_unwind_table_free(NULL);
+}
+
+static void test_no_code(void **state)
+{
+	/* 0: jmp 5; 2: 06 is no instruction; 3: nothing leads here; 5: sub %rax,%rsp; ret */
+	static const uint8_t bytes[] = {0xeb, 0x03, 0x06, 0x31, 0xc0, 0x48, 0x29, 0xc4, 0xc3};
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        CALL(0x00, 8, XF_RBP_SAME, 0),
+	        UNDEFINED(0x02, NOT_CODE),
+	        UNDEFINED(0x08, STACK_UNKNOWN),
+	};
+	/* An orphan that returns by itself, unaligned. */
+	static const uint8_t orphan[] = {0xc3, 0x31, 0xc0, 0xc3};
+	static const struct expected unreached[] = {UNDEFINED(0x01, UNREACHED)};
+
+	(void)state;
+	CHECK(bytes, entries, expected);
+	CHECK(orphan, entries, unreached);
+}
+
+/* More different rows than numbers: the rest have a reason, and nothing is wrong. */
+static void test_too_many(void **state)
+{
+	const size_t count = 70000;
+	uint8_t *bytes = malloc(count * 7);
+	struct xf_unwind_table *big;
+
+	(void)state;
+	assert_non_null(bytes);
+	for (size_t i = 0; i < count; i++) /* sub $8,%rsp, in its long form */
+		memcpy(bytes + i * 7, "\x48\x81\xec\x08\x00\x00\x00", 7);
+	big = build(bytes, count * 7, (const uint8_t[]){0}, 1);
+	assert_int_equal(xf_unwind_row_find(big, BASE + 7 * 60000).base_offset, 8 + 8 * 60000);
+	assert_int_equal(xf_unwind_row_find(big, BASE + 7 * 69999).reason, XF_UNWIND_TOO_MANY_ROWS);
+	xf_unwind_table_free(big);
+	free(bytes);
+}
+
+/* Numbers are for ever, so none may be used twice. */
+static void test_reasons(void **state)
+{
+	static const int numbers[] = {
+#define XF_UNWIND_REASON(id, name, number, sentence) number,
+#include "unwind/reasons.def"
+#undef XF_UNWIND_REASON
+	};
+	const size_t count = sizeof(numbers) / sizeof(numbers[0]);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = xf_unwind_reason_name((enum xf_unwind_reason)numbers[i]);
+
+		assert_in_range(numbers[i], 0, 255);
+		for (size_t j = 0; j < i; j++) {
+			assert_int_not_equal(numbers[i], numbers[j]);
+			assert_string_not_equal(
+			        name, xf_unwind_reason_name((enum xf_unwind_reason)numbers[j]));
+		}
+	}
+	assert_string_equal(xf_unwind_reason_name((enum xf_unwind_reason)255), "unknown-reason");
+	assert_non_null(xf_unwind_reason_sentence((enum xf_unwind_reason)255));
+}
+
+/* The text is for people; here it must only be there, and the same twice. */
+static void test_explain(void **state)
+{
+	const struct xf_code text = {BASE, realigned, sizeof(realigned)};
+	const uint64_t entry = BASE;
+	char *first = NULL, *second = NULL;
+	size_t size;
+
+	(void)state;
+	for (char **to = &first; to != NULL; to = to == &first ? &second : NULL) {
+		FILE *out = open_memstream(to, &size);
+		struct xf_unwind_table *table =
+		        build(realigned, sizeof(realigned), (const uint8_t[]){0}, 1);
+
+		assert_non_null(out);
+		xf_coverage_print(table, out);
+		assert_int_equal(xf_unwind_explain(&text, &entry, 1, BASE, BASE + 100, out, NULL),
+		                 0);
+		fclose(out);
+		xf_unwind_table_free(table);
+	}
+	assert_string_equal(first, second);
+	assert_non_null(strstr(first, "base=[rsp+32]+0"));
+	assert_non_null(strstr(first, "called functions"));
+	free(first);
+	free(second);
 }
 
 static void test_invalid(void **state)
@@ -557,7 +642,9 @@ int main(void)
 	        cmocka_unit_test(test_warn),         cmocka_unit_test(test_own_iret),
 	        cmocka_unit_test(test_tail),         cmocka_unit_test(test_accessors),
 	        cmocka_unit_test(test_invalid),      cmocka_unit_test(test_random),
-	        cmocka_unit_test(test_linear),
+	        cmocka_unit_test(test_linear),       cmocka_unit_test(test_no_code),
+	        cmocka_unit_test(test_too_many),     cmocka_unit_test(test_reasons),
+	        cmocka_unit_test(test_explain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

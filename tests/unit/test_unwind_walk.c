@@ -54,6 +54,18 @@ static const uint8_t code[] = {
 	/* 54 push %rbx */ 0x53,
 	/* 55 nop */ 0x90,
 	/* 56 ret */ 0xc3,
+	0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* A realigned stack: the base is in R10, then in a word. */
+	/* 60 lea 8(%rsp),%r10 */ 0x4c, 0x8d, 0x54, 0x24, 0x08,
+	/* 65 and $-32,%rsp */ 0x48, 0x83, 0xe4, 0xe0,
+	/* 69 push %rbp */ 0x55,
+	/* 6a mov %rsp,%rbp */ 0x48, 0x89, 0xe5,
+	/* 6d push %r10 */ 0x41, 0x52,
+	/* 6f call 0x40 */ 0xe8, 0xcc, 0xff, 0xff, 0xff,
+	/* 74 mov -8(%rbp),%r10 */ 0x4c, 0x8b, 0x55, 0xf8,
+	/* 78 leave */ 0xc9,
+	/* 79 lea -8(%r10),%rsp */ 0x49, 0x8d, 0x62, 0xf8,
+	/* 7d ret */ 0xc3,
 };
 /* clang-format on */
 
@@ -61,12 +73,12 @@ static struct xf_unwind_table *table;
 
 static int set_up(void **state)
 {
-	static const uint64_t entries[] = {TEXT, TEXT + 0x20, TEXT + 0x30, TEXT + 0x40,
-	                                   TEXT + 0x50};
+	static const uint64_t entries[] = {TEXT,        TEXT + 0x20, TEXT + 0x30,
+	                                   TEXT + 0x40, TEXT + 0x50, TEXT + 0x60};
 	const struct xf_code text = {TEXT, code, sizeof(code)};
 
 	(void)state;
-	return xf_unwind_table_build(&text, entries, 5, &table, NULL);
+	return xf_unwind_table_build(&text, entries, 6, &table, NULL);
 }
 
 static int tear_down(void **state)
@@ -230,6 +242,53 @@ static void test_interrupt_broken(void **state)
 	expect(&made, XF_UNWIND_END, 2);
 }
 
+static void test_realigned(void **state)
+{
+	struct made made;
+
+	(void)state;
+	start(&made, TEXT + 0x69, 12);
+	expect(&made, XF_UNWIND_REGISTER_UNKNOWN, 1);
+	/* In the leaf that it calls; RBP of the caller is kept beside. */
+	start(&made, TEXT + 0x40, 20);
+	word(&made, 0, TEXT + 0x74);
+	word(&made, 1, STACK + 9 * 8);  /* R10 */
+	word(&made, 2, STACK + 18 * 8); /* the caller's RBP */
+	word(&made, 8, TEXT + 0x2c);
+	word(&made, 19, TEXT + 0x12);
+	expect(&made, XF_UNWIND_END, 4);
+	assert_int_equal(made.frames[2].address, TEXT + 0x2c);
+	assert_int_equal(made.frames[3].address, TEXT + 0x12);
+	made.words[1] = XF_WORD(1, STACK - 8);
+	expect(&made, XF_UNWIND_NOT_UPWARDS, 2);
+	made.words[1] = XF_WORD(3, STACK);
+	expect(&made, XF_UNWIND_WORD_MISSING, 2);
+}
+
+/* For addresses that no table covers there is no row; several tables are searched in order. */
+static void test_tables(void **state)
+{
+	static const uint8_t patch[] = {0x53, 0xe8, 0,    0,
+	                                0,    0,    0x5b, 0xc3}; /* push; call; pop; ret */
+	const uint64_t where = TEXT + 0x900000;
+	const struct xf_code text = {where, patch, sizeof(patch)};
+	const struct xf_unwind_table *tables[2] = {table, NULL};
+	struct xf_unwind_table *second;
+	struct made made;
+
+	(void)state;
+	assert_int_equal(xf_unwind_table_build(&text, &where, 1, &second, NULL), 0);
+	tables[1] = second;
+	start(&made, where, 4);
+	word(&made, 0, TEXT + 0x3b);
+	word(&made, 2, where + 1);
+	word(&made, 3, TEXT + 0x12);
+	made.count = xf_unwind_walk(tables, 2, &made.input, made.frames, MAX_FRAMES, &made.reason);
+	assert_int_equal(made.reason, XF_UNWIND_END);
+	assert_int_equal(made.count, 4);
+	xf_unwind_table_free(second);
+}
+
 static void test_not_captured(void **state)
 {
 	struct made made;
@@ -324,7 +383,8 @@ int main(void)
 	        cmocka_unit_test(test_frame_pointer),    cmocka_unit_test(test_interrupt),
 	        cmocka_unit_test(test_interrupt_broken), cmocka_unit_test(test_not_captured),
 	        cmocka_unit_test(test_addresses),        cmocka_unit_test(test_too_deep),
-	        cmocka_unit_test(test_hostile),
+	        cmocka_unit_test(test_hostile),          cmocka_unit_test(test_realigned),
+	        cmocka_unit_test(test_tables),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
