@@ -81,10 +81,10 @@ static int refuse_command(const char *name)
 	return xf_complain(XF_EXIT_USAGE, "'%s' is not a command; see xenflame --help", name);
 }
 
-/* Return: XF_EXIT_OUTPUT where what was printed did not get out. */
+/* Return: @status, or XF_EXIT_OUTPUT where all was well but what was printed did not get out. */
 static int flush_stdout(int status)
 {
-	if (fflush(stdout) || ferror(stdout))
+	if ((fflush(stdout) || ferror(stdout)) && status == XF_EXIT_OK)
 		return xf_complain(XF_EXIT_OUTPUT, "cannot write to standard output");
 	return status;
 }

@@ -13,7 +13,7 @@
 
 #define ROW        18   /* pixels from one frame to the next */
 #define PAD        14   /* beside the frames */
-#define HEAD 118   /* above them: title, facts, legend */
+#define HEAD       118  /* above them: title, facts, legend */
 #define FOOT       34   /* below them: the line that tells of the selected frame */
 #define CHARACTER  7.25 /* pixels per column of a 12 px monospaced font */
 #define XEN_SHADES 8u

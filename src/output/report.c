@@ -225,7 +225,16 @@ static int write_functions(struct view *view)
 	return 0;
 }
 
-/* Adds to @totals what @name's frames, of any kind, have as neighbours. */
+/* Static functions of Xen's bear their file's name: "common/timer.c#timer_softirq_action" goes by
+   what stands behind the '#' too. */
+static bool goes_by(const char *frame, const char *name)
+{
+	const char *mark = strrchr(frame, '#');
+
+	return strcmp(frame, name) == 0 || (mark && strcmp(mark + 1, name) == 0);
+}
+
+/* The neighbours of every frame that goes by @name. */
 static int write_neighbours(struct view *view, const char *name, bool callers,
                             struct xf_error *error)
 {
@@ -238,7 +247,7 @@ static int write_neighbours(struct view *view, const char *name, bool callers,
 		size_t nr;
 		int code;
 
-		if (strcmp(xf_calltree_name(tree, frame), name) != 0)
+		if (!goes_by(xf_calltree_name(tree, frame), name))
 			continue;
 		code = callers ? xf_shares_callers(tree, frame, &shares, &nr)
 		               : xf_shares_callees(tree, frame, &shares, &nr);
@@ -246,7 +255,7 @@ static int write_neighbours(struct view *view, const char *name, bool callers,
 			return xf_fail(error, code, "no memory for the report");
 		found = true;
 		fprintf(view->out, "\n%s ", callers ? "Callers of" : "Callees of");
-		xf_text_write(view->out, name, "");
+		xf_text_write(view->out, xf_calltree_name(tree, frame), "");
 		fputs("\n   Share     Samples  Function\n", view->out);
 		for (size_t i = 0; i < nr; i++) {
 			char count[32];
