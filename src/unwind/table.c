@@ -18,14 +18,15 @@ static bool same_row(const struct xf_unwind_row *a, const struct xf_unwind_row *
 {
 	return a->kind == b->kind && a->reason == b->reason && a->base_rule == b->base_rule &&
 	       a->base_register == b->base_register && a->rbp_rule == b->rbp_rule &&
-	       a->base_offset == b->base_offset && a->base_addend == b->base_addend &&
-	       a->rbp_offset == b->rbp_offset;
+	       a->filler == b->filler && a->base_offset == b->base_offset &&
+	       a->base_addend == b->base_addend && a->rbp_offset == b->rbp_offset;
 }
 
 static uint32_t hash_row(const struct xf_unwind_row *row)
 {
 	uint64_t hash = row->kind | (uint64_t)row->reason << 8 | (uint64_t)row->base_rule << 16 |
-	                (uint64_t)row->base_register << 24 | (uint64_t)row->rbp_rule << 32;
+	                (uint64_t)row->base_register << 24 | (uint64_t)row->rbp_rule << 32 |
+	                (uint64_t)row->filler << 40;
 
 	hash = (hash ^ (uint32_t)row->base_offset) * 0x9e3779b97f4a7c15ull;
 	hash = (hash ^ (uint32_t)row->base_addend) * 0x9e3779b97f4a7c15ull;
@@ -111,15 +112,17 @@ static int number_block(struct xf_inference *inference, struct dictionary *dicti
 	const struct xf_block *block = &inference->graph.blocks[index];
 	struct xf_state state = inference->states[index];
 	uint32_t offset = block->first;
-	bool fresh = true;
+	bool fresh = true, filler = false;
 	int number = 0;
 
 	for (;;) {
 		struct xf_insn *insn = xf_graph_insn(&inference->graph, offset);
 
-		if (fresh) {
+		if (fresh || insn->padding != filler) {
 			struct xf_unwind_row row = xf_state_row(&state);
 
+			filler = insn->padding;
+			row.filler = filler && row.kind == XF_ROW_INTERRUPT;
 			number = row_number(dictionary, &row);
 			if (number < 0)
 				return number;

@@ -74,6 +74,7 @@ struct xf_unwind_row {
 	uint8_t base_rule;     /* enum xf_base_rule */
 	uint8_t base_register; /* number in x86-64 encoding: 4 RSP, 5 RBP, ... */
 	uint8_t rbp_rule;      /* enum xf_rbp_rule */
+	uint8_t filler;        /* no-operations in interrupt entry code, which may be patched */
 	int32_t base_offset;   /* bytes */
 	int32_t base_addend;
 	int32_t rbp_offset;

@@ -12,6 +12,9 @@
 #define INTERRUPT_BYTES 40u
 #define INTERRUPT_RSP   24u
 
+/* So far apart can two places of one patched sequence be. */
+#define STUFFING_BYTES 128u
+
 struct walk {
 	const struct xf_unwind_table *const *tables;
 	size_t nr_tables;
@@ -190,6 +193,28 @@ static bool step_interrupt(struct walk *walk, const struct xf_unwind_row *row, u
 	return true;
 }
 
+/*
+ * Entry code is patched at boot, and what the processor may need there, in place of no-operations,
+ * is to fill its return stack: calls that go nowhere and leave their return addresses on the stack
+ * for a moment. Those words point into the very filler that was interrupted; RSP was above them.
+ */
+static void skip_stuffing(struct walk *walk)
+{
+	uint64_t rip = walk->rip, word;
+
+	while (read_word(walk, walk->rsp, &word) &&
+	       word - rip + STUFFING_BYTES < 2 * STUFFING_BYTES) {
+		const struct xf_unwind_row *row;
+
+		walk->rip = word;
+		row = row_here(walk);
+		walk->rip = rip;
+		if (row == NULL || !row->filler)
+			return;
+		move_to(walk, walk->rsp + 8);
+	}
+}
+
 /* What an address that no table covers is: no such word would have been captured unless it points
  * into hypervisor text or into this stack. */
 static enum xf_unwind_reason foreign(const struct walk *walk)
@@ -215,6 +240,8 @@ static bool step(struct walk *walk, enum xf_unwind_reason *reason)
 		*reason = XF_UNWIND_TOO_DEEP;
 		return false;
 	}
+	if (row != NULL && row->filler && walk->interrupted)
+		skip_stuffing(walk);
 	if (walk->rsp >= walk->input->stack_end) {
 		*reason = walk->rsp - walk->input->stack_end < ENTRY_ROOM ? XF_UNWIND_END
 		                                                          : XF_UNWIND_OUTSIDE_STACK;

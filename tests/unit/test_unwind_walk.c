@@ -66,6 +66,13 @@ static const uint8_t code[] = {
 	/* 78 leave */ 0xc9,
 	/* 79 lea -8(%r10),%rsp */ 0x49, 0x8d, 0x62, 0xf8,
 	/* 7d ret */ 0xc3,
+	0xcc, 0xcc,
+	/* Entry code with room for a patch. */
+	/* 80 add $-0x78,%rsp */ 0x48, 0x83, 0xc4, 0x88,
+	/* 84 nopl 0(%rax,%rax) */ 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00,
+	/* 8c nopl 0(%rax,%rax) */ 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00,
+	/* 94 add $0x78,%rsp */ 0x48, 0x83, 0xc4, 0x78,
+	/* 98 iretq */ 0x48, 0xcf,
 };
 /* clang-format on */
 
@@ -73,12 +80,12 @@ static struct xf_unwind_table *table;
 
 static int set_up(void **state)
 {
-	static const uint64_t entries[] = {TEXT,        TEXT + 0x20, TEXT + 0x30,
-	                                   TEXT + 0x40, TEXT + 0x50, TEXT + 0x60};
+	static const uint64_t entries[] = {TEXT,        TEXT + 0x20, TEXT + 0x30, TEXT + 0x40,
+	                                   TEXT + 0x50, TEXT + 0x60, TEXT + 0x80};
 	const struct xf_code text = {TEXT, code, sizeof(code)};
 
 	(void)state;
-	return xf_unwind_table_build(&text, entries, 6, &table, NULL);
+	return xf_unwind_table_build(&text, entries, 7, &table, NULL);
 }
 
 static int tear_down(void **state)
@@ -265,6 +272,33 @@ static void test_realigned(void **state)
 	expect(&made, XF_UNWIND_WORD_MISSING, 2);
 }
 
+/* The return stack is being filled, in place of no-operations: the guest's frame is near. */
+static void test_stuffing(void **state)
+{
+	struct made made;
+
+	(void)state;
+	start(&made, TEXT + 0x8a, 3);
+	word(&made, 0, TEXT + 0x8b);
+	word(&made, 1, TEXT + 0x85);
+	word(&made, 2, TEXT + 0x8b);
+	expect(&made, XF_UNWIND_END, 1);
+	/* The same in the middle of the stack: through the frame of what was interrupted. */
+	start(&made, TEXT + 0x8a, 24);
+	word(&made, 0, TEXT + 0x8b);
+	word(&made, 1, TEXT + 0x85);
+	word(&made, 17, TEXT + 0x41);
+	word(&made, 20, STACK + 22 * 8);
+	word(&made, 23, TEXT + 0x12);
+	expect(&made, XF_UNWIND_END, 3);
+	assert_int_equal(made.frames[1].address, TEXT + 0x41);
+	assert_true(made.frames[1].interrupted);
+	assert_int_equal(made.frames[2].address, TEXT + 0x12);
+	/* A word that points elsewhere is none of those. */
+	made.words[0] = XF_WORD(0, TEXT + 0x81);
+	expect(&made, XF_UNWIND_INTERRUPTED_RIP_MISSING, 1);
+}
+
 /* For addresses that no table covers there is no row; several tables are searched in order. */
 static void test_tables(void **state)
 {
@@ -383,8 +417,8 @@ int main(void)
 	        cmocka_unit_test(test_frame_pointer),    cmocka_unit_test(test_interrupt),
 	        cmocka_unit_test(test_interrupt_broken), cmocka_unit_test(test_not_captured),
 	        cmocka_unit_test(test_addresses),        cmocka_unit_test(test_too_deep),
-	        cmocka_unit_test(test_hostile),          cmocka_unit_test(test_realigned),
-	        cmocka_unit_test(test_tables),
+	        cmocka_unit_test(test_hostile),          cmocka_unit_test(test_stuffing),
+	        cmocka_unit_test(test_realigned),        cmocka_unit_test(test_tables),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
