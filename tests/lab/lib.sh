@@ -10,6 +10,7 @@ set -euo pipefail
 
 LAB_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 LAB=$LAB_ROOT/lab/lab
+# shellcheck disable=SC2034 # for the tests
 LAB_XENS=${XENFLAME_LAB_XEN:-4.17 4.20}
 LAB_DIR='' # the host under test
 LAB_PREFIX='' # goes before the names of cases, such as "4.17: "

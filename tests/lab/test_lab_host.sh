@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The lab itself. Needs: QEMU, the packages of lab/fetch. Time limit: 15 minutes.
+# shellcheck disable=SC2317 # functions that check calls
 LAB_TEST=lab_host
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -18,18 +19,16 @@ output_apart() {
 }
 
 round_trip() {
-	head -c "$1" /dev/urandom >"$lab_tmp/there"
-	lab_put "$lab_tmp/there" /tmp/file
-	lab_get /tmp/file "$lab_tmp/back"
-	cmp "$lab_tmp/there" "$lab_tmp/back"
+	head -c "$1" /dev/urandom >"$lab_tmp/there" &&
+			lab_put "$lab_tmp/there" /tmp/file &&
+			lab_get /tmp/file "$lab_tmp/back" &&
+		cmp "$lab_tmp/there" "$lab_tmp/back"
 }
 
 two_at_once() {
 	lab_exec sh -c 'until [ -e /tmp/second ]; do usleep 50000; done; echo first' >"$lab_tmp/first" &
 	local pid=$!
-	lab_exec touch /tmp/second
-	wait "$pid"
-	[ "$(cat "$lab_tmp/first")" = first ]
+	lab_exec touch /tmp/second && wait "$pid" && [ "$(cat "$lab_tmp/first")" = first ]
 }
 
 interrupted() { # SIGINT to the client reaches the command
@@ -44,7 +43,7 @@ interrupted() { # SIGINT to the client reaches the command
 		grep -q started "$lab_tmp/int" && break
 		sleep 0.1
 	done
-	"$lab_tmp/send_int" "$pid"
+	kill -INT "$pid"
 	wait "$pid" || status=$?
 	[ "$status" = 9 ] && grep -q 'got it' "$lab_tmp/int"
 }
@@ -62,7 +61,7 @@ names_exist() { # each alternative set of the table has a symbol in this Xen
 			grep -qxE "$regex" "$lab_tmp/syms" || { echo "$name $domain: no $regex"; missing=1; }
 		done
 	done < <(lab_expectations)
-	return $missing
+	return "$missing"
 }
 
 # fails_fast NAME SECONDS COMMAND...: status 125 and the console's end, within the time
@@ -89,12 +88,6 @@ xen_panics() {
 	wait $!
 }
 
-# A background child of a shell ignores SIGINT, and keeps doing so: hence through exec -i.
-cat >"$lab_tmp/send_int" <<'END'
-#!/bin/sh
-kill -INT "$1"
-END
-chmod +x "$lab_tmp/send_int"
 
 for xen in $LAB_XENS; do
 	LAB_PREFIX="$xen: "
