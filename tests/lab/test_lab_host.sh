@@ -20,8 +20,8 @@ output_apart() {
 
 round_trip() {
 	head -c "$1" /dev/urandom >"$lab_tmp/there" &&
-			lab_put "$lab_tmp/there" /tmp/file &&
-			lab_get /tmp/file "$lab_tmp/back" &&
+		lab_put "$lab_tmp/there" /tmp/file &&
+		lab_get /tmp/file "$lab_tmp/back" &&
 		cmp "$lab_tmp/there" "$lab_tmp/back"
 }
 
