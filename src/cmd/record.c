@@ -63,7 +63,7 @@ struct recorder {
 	struct xf_host host;
 	struct xf_record_file file;
 	struct xf_session *session;
-	int write_error; /* of the samples' writer; 0 or a negative errno value */
+	int write_error; /* of the file; 0 or a negative errno value */
 	uint64_t samples;
 	uint64_t idle;
 	pid_t child;         /* 0: none is running */
@@ -206,16 +206,24 @@ static bool command_ended(struct recorder *recorder)
 	return true;
 }
 
+/* Asks a command that still runs to end; after two seconds it has to. */
 static void end_command(struct recorder *recorder)
 {
+	unsigned int turns;
+
 	if (recorder->child_gate >= 0)
 		close(recorder->child_gate);
 	recorder->child_gate = -1;
 	if (!recorder->child)
 		return;
 	kill(recorder->child, SIGTERM);
+	for (turns = 0; turns < 40; turns++) {
+		if (waitpid(recorder->child, NULL, WNOHANG) == recorder->child)
+			return;
+		usleep(POLL_MS * 1000);
+	}
+	kill(recorder->child, SIGKILL);
 	waitpid(recorder->child, NULL, 0);
-	recorder->child = 0;
 }
 
 static uint64_t lost_samples(const struct recorder *recorder)
@@ -246,6 +254,8 @@ static int keep_file(struct recorder *recorder, struct xf_error *error)
 	if (!result)
 		result = xf_record_file_write_books(&recorder->file, recorder->session, false,
 		                                    error);
+	if (result)
+		recorder->write_error = result;
 	return result;
 }
 
@@ -361,7 +371,9 @@ static int record_and_close(struct recorder *recorder)
 	int status;
 	uint64_t lost, bytes;
 
-	if (!result)
+	if (result)
+		recorder->write_error = result;
+	else
 		result = record(recorder, &error);
 	if (result != -ECANCELED && xf_session_stop(recorder->session, &stop_error) != 0)
 		xf_complain(0, "%s", stop_error.text);

@@ -48,15 +48,23 @@ int xf_record_file_open(const char *path, struct xf_record_file *file, struct xf
 	struct xf_recording_sink sink = {.write = write_all, .context = file};
 	struct stat status;
 	char old[4096];
+	int result;
 
 	*file = (struct xf_record_file){.path = path, .fd = -1};
 	old_path(path, old);
-	if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && rename(path, old) != 0)
-		return xf_fail(error, -errno, "cannot keep the old %s as %s: %s", path, old,
-		               strerror(errno));
+	if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+		if (rename(path, old) != 0)
+			return xf_fail(error, -errno, "cannot keep the old %s as %s: %s", path, old,
+			               strerror(errno));
+		file->kept_old = true;
+	}
 	file->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (file->fd < 0)
-		return xf_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
+	if (file->fd < 0) {
+		result = xf_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
+		if (file->kept_old)
+			rename(old, path);
+		return result;
+	}
 	return xf_recording_writer_new(sink, &file->writer, error);
 }
 
@@ -79,8 +87,10 @@ void xf_record_file_withdraw(struct xf_record_file *file)
 	if (file->fd < 0 || fstat(file->fd, &status) != 0 || !S_ISREG(status.st_mode))
 		return;
 	old_path(file->path, old);
-	unlink(file->path);
-	rename(old, file->path);
+	if (file->kept_old)
+		rename(old, file->path);
+	else
+		unlink(file->path);
 }
 
 static int write_info(struct xf_record_file *file, const struct xf_host *host,

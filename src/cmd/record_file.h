@@ -14,6 +14,7 @@
 struct xf_record_file {
 	const char *path;
 	int fd;
+	bool kept_old; /* what was at the path before is at PATH.old now */
 	struct xf_recording_writer *writer;
 	struct xf_domain *domains; /* as last written */
 	size_t nr_domains;

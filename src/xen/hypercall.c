@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Layouts and numbers: Xen's public headers (xen.h, version.h, platform.h, sysctl.h) of 4.14 to
+ * Layouts and numbers: Xen's public headers (xen.h, version.h, platform.h, sysctl.h) of 4.17 to
  * 4.22, in which these have not changed but for the interface version.
  */
 #include "xen/hypercall.h"
@@ -30,8 +30,12 @@
 #define SYSCTL_TBUF_OP       2
 #define SYSCTL_PHYSINFO      3
 #define SYSCTL_LIVEPATCH_OP  27
-/* 0x13 in 4.14, 0x16 in 4.22; Xen refuses all but its own with -EACCES. */
-#define SYSCTL_VERSION_FIRST 0x12u
+/*
+ * 0x15 in 4.17 to 4.20, 0x16 in 4.21 and 4.22; Xen refuses all but its own with -EACCES. Older ones
+ * are not asked for: their physinfo is another one, and 4.14 and 4.15 die of any live patch where
+ * CET is active.
+ */
+#define SYSCTL_VERSION_FIRST 0x15u
 #define SYSCTL_VERSION_LAST  0x1fu
 
 enum {
@@ -251,7 +255,8 @@ static int explain_sysctl(int code, const char *what, struct xf_error *error)
 	case -EACCES:
 		return xf_fail(
 		        error, -EOPNOTSUPP,
-		        "%s: this Xen's sysctl interface version is unknown (tried 0x%x to 0x%x)",
+		        "%s: this Xen's sysctl interface version is not known (tried 0x%x to 0x%x): "
+		               "it is older than 4.17, or newer than this xenflame",
 		        what, SYSCTL_VERSION_FIRST, SYSCTL_VERSION_LAST);
 	case -ENOSYS:
 	case -EOPNOTSUPP:

@@ -16,7 +16,6 @@
 
 /* The books of one pCPU as the agent tells them; 32-bit counters may wrap. */
 struct books {
-	bool heard;
 	bool closed;
 	uint64_t kicks, taken, lost_slot, lost_nmi, idle, skipped;
 };
@@ -54,10 +53,16 @@ static uint64_t tsc(void)
 	return __builtin_ia32_rdtsc();
 }
 
-/* A 32-bit counter's next reading, counted on in 64 bits. */
-static uint64_t count_on(uint64_t before, uint32_t reading)
+/*
+ * A 32-bit counter's reading, counted on in 64 bits. Readings of one pCPU come through several trace
+ * buffers and may overtake each other: one from before the last is left out.
+ */
+static void count_on(uint64_t *counter, uint32_t reading)
 {
-	return before + (uint32_t)(reading - (uint32_t)before);
+	uint32_t difference = reading - (uint32_t)*counter;
+
+	if (difference < 0x80000000u)
+		*counter += difference;
 }
 
 static void hear_statistics(struct xf_session *session, const uint32_t *words)
@@ -68,14 +73,14 @@ static void hear_statistics(struct xf_session *session, const uint32_t *words)
 	if (pcpu >= session->nr_pcpus)
 		return;
 	books = &session->books[pcpu];
-	books->heard = true;
-	books->closed = words[0] & XF_STATISTICS_FINAL;
-	books->kicks = count_on(books->kicks, words[1]);
-	books->taken = count_on(books->taken, words[2]);
-	books->lost_slot = count_on(books->lost_slot, words[3]);
-	books->lost_nmi = count_on(books->lost_nmi, words[4]);
-	books->idle = count_on(books->idle, words[5]);
-	books->skipped = count_on(books->skipped, words[6]);
+	if (words[0] & XF_STATISTICS_FINAL)
+		books->closed = true;
+	count_on(&books->kicks, words[1]);
+	count_on(&books->taken, words[2]);
+	count_on(&books->lost_slot, words[3]);
+	count_on(&books->lost_nmi, words[4]);
+	count_on(&books->idle, words[5]);
+	count_on(&books->skipped, words[6]);
 }
 
 static void hear_control(void *context, enum xf_control kind, const uint32_t *words, size_t nr)
@@ -370,8 +375,9 @@ static bool all_closed(const struct xf_session *session)
 {
 	unsigned int pcpu;
 
+	/* A pCPU that came online after Xen allocated its trace buffers has none to report in. */
 	for (pcpu = 0; pcpu < session->nr_pcpus; pcpu++)
-		if (!session->books[pcpu].closed)
+		if (!session->books[pcpu].closed && xf_tracebuffers_has(session->buffers, pcpu))
 			return false;
 	return true;
 }

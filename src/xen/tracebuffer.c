@@ -14,7 +14,7 @@
 #include <xenforeignmemory.h>
 
 #define PAGE         4096u
-#define PAGES_WANTED 64u /* per pCPU: 250 KiB, a second at 800 Hz */
+#define PAGES_WANTED 64u /* per pCPU: 256 KiB, about 800 samples */
 #define PAGES_LEAST  8u
 
 struct indices {
@@ -324,6 +324,11 @@ int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream
 		xf_stream_feed(&buffers->pcpus[pcpu].stream, buffers->copy, unread, sink);
 	}
 	return 0;
+}
+
+bool xf_tracebuffers_has(const struct xf_tracebuffers *buffers, unsigned int pcpu)
+{
+	return pcpu <= buffers->max_pcpu && buffers->pcpus[pcpu].indices;
 }
 
 const struct xf_stream *xf_tracebuffers_stream(const struct xf_tracebuffers *buffers,

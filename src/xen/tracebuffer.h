@@ -46,6 +46,9 @@ int xf_tracebuffers_renew(struct xf_tracebuffers *buffers, uint32_t lease, struc
 int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream_sink *sink,
                          struct xf_error *error);
 
+/* Whether @pcpu has a buffer: it was online when Xen allocated them. */
+bool xf_tracebuffers_has(const struct xf_tracebuffers *buffers, unsigned int pcpu);
+
 /* The books of @pcpu's stream; NULL beyond the highest pCPU. */
 const struct xf_stream *xf_tracebuffers_stream(const struct xf_tracebuffers *buffers,
                                                unsigned int pcpu);

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# What the tests of recordings share: record in dom0, look at the recording on this machine, look at
+# Xen's memory from outside. Sourced after lib.sh.
+
+TOOL=$LAB_ROOT/build/xenflame
+
+# record NAME SECONDS [OPTION...]: a recording of the host under test, as $lab_tmp/NAME.data; what
+# the tool said is in $lab_tmp/NAME.err.
+record() {
+	local name=$1 seconds=$2
+	shift 2
+	lab_exec xenflame record -v -t "$seconds" -o /tmp/record.data "$@" >"$lab_tmp/$name.err" 2>&1 || {
+		tail -n 20 "$lab_tmp/$name.err"
+		return 1
+	}
+	lab_get /tmp/record.data "$lab_tmp/$name.data"
+	"$TOOL" folded -i "$lab_tmp/$name.data" -o "$lab_tmp/$name.folded"
+}
+
+# Every pCPU closed its books, and they add up; the file holds what was delivered.
+books_add_up() { # NAME
+	local line
+	grep -q 'pCPU 0: produced' "$lab_tmp/$1.err" || { echo "no books"; return 1; }
+	if grep 'not closed' "$lab_tmp/$1.err"; then
+		return 1
+	fi
+	while read -r line; do
+		# produced P, delivered D, lost A for want of a slot, B NMIs, C in the trace buffer
+		echo "$line" | sed 's/[^0-9 ]/ /g' | awk '
+			{ if ($2 != $3 + $4 + $5 + $6) { print "produced " $2 ", but " $3 " + " $4 " + " $5 " + " $6; exit 1 } }' ||
+			return 1
+	done < <(grep 'xenflame: pCPU [0-9]' "$lab_tmp/$1.err" | sed 's/xenflame: //; s/;.*//')
+	awk '/^xenflame: pCPU [0-9]/ { gsub(/[^0-9 ]/, " "); delivered += $3; idle += $7 }
+	     / samples \(/ { gsub(/[^0-9 .]/, " "); for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+$/) n[++k] = $i
+	     	if (n[1] != delivered + idle) { print "file has " n[1] ", delivered and idle " delivered + idle; exit 1 } }' \
+		<(sed 's|^.*record.data: ||' "$lab_tmp/$1.err")
+}
+
+# The share of samples in stacks that match the pattern, in per mille of all.
+share_of() { # NAME REGEX
+	awk -v regex="$2" '{ n = $NF; all += n; if ($0 ~ regex) hit += n }
+		END { if (!all) exit 1; printf "%d\n", hit * 1000 / all }' "$lab_tmp/$1.folded"
+}
+
+between() { # LOW VALUE HIGH
+	[ "$2" -ge "$1" ] && [ "$2" -le "$3" ] || { echo "$2 is not between $1 and $3"; return 1; }
+}
+
+share_between() { # NAME REGEX LOW HIGH
+	between "$3" "$(share_of "$1" "$2")" "$4"
+}
+
+# At least PERMILLE of the samples taken in Xen have a complete stack.
+complete_at_least() { # NAME PERMILLE
+	awk -v least="$2" '/\[guest|\[idle\]/ { next }
+		{ n = $NF; all += n; if ($0 !~ /\[incomplete/) whole += n }
+		END { if (!all) { print "no sample in Xen"; exit 1 }
+		      printf "%d of %d complete\n", whole, all
+		      exit whole * 1000 < all * least }' "$lab_tmp/$1.folded"
+}
+
+# Some stack of DOMAIN has a frame that matches the expression, below a frame that calls it: it is
+# not alone on the stack.
+has_frame() { # NAME REGEX
+	grep -qE "(;|^)($2)(;| [0-9]+$)" "$lab_tmp/$1.folded" || {
+		echo "no frame $2; the hottest stacks:"
+		awk '{ print $NF, $0 }' "$lab_tmp/$1.folded" | sort -rn | cut -c1-200 | head -8
+		return 1
+	}
+}
+
+# Stacks with the inner frame have the outer one below it, in at least 90 % of samples.
+called_from() { # NAME INNER OUTER
+	awk -v inner="$2" -v outer="$3" '
+		{ n = $NF; sub(/ [0-9]+$/, ""); count = split($0, frame, ";"); below = 0
+		  for (i = 1; i <= count; i++) {
+			if (frame[i] ~ "^(" outer ")$") below = 1
+			if (frame[i] ~ "^(" inner ")$") { all += n; if (below) good += n; break } } }
+		END { if (!all) { print "no frame " inner; exit 1 }
+		      if (good < all * 0.9) { print good + 0 " of " all " samples in " inner " have " outer " below"; exit 1 } }' \
+		"$lab_tmp/$1.folded"
+}
+
+# A 64-bit word of Xen's memory, read from outside the host.
+xen_word() { # ADDRESS
+	"$LAB" qmp "$LAB_DIR" "{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":\"x /1gx 0x$1\"}}" |
+		grep -oE '0x[0-9a-f]{16}' | tail -n 1 | sed 's/0x//'
+}
+
+xen_symbol() { # NAME: its address, of the running Xen
+	[ -s "$lab_tmp/symbols" ] || lab_exec cat /proc/xen/xensyms >"$lab_tmp/symbols"
+	awk -v name="$1" '$3 == name { print $1; exit }' "$lab_tmp/symbols"
+}
+
+# Nothing of the agent is left in Xen: read from outside, and from Xen's own lists.
+nothing_left() {
+	local nmi handlers kick i found=''
+	nmi=$(xen_word "$(xen_symbol 'arch/x86/traps.c#nmi_callback')")
+	[ "$nmi" = 0000000000000000 ] || { echo "Xen's NMI callback is still $nmi"; return 1; }
+	handlers=$(xen_symbol 'common/softirq.c#softirq_handlers')
+	kick=$(xen_symbol 'arch/x86/domain.c#vcpu_kick_softirq')
+	for i in $(seq 0 12); do
+		[ "$(xen_word "$(printf '%x' $((0x$handlers + i * 8)))")" != "$kick" ] || found=1
+	done
+	[ -n "$found" ] || { echo "vcpu_kick_softirq is not back in Xen's table"; return 1; }
+	if lab_exec xen-livepatch list | grep -i xenflame; then
+		return 1
+	fi
+	lab_exec xl debug-keys a
+	sleep 1
+	if tail -n 60 "$LAB_DIR/console.log" | grep -E 'timer=.*cb=(xf_|ffff82d0)'; then
+		return 1
+	fi
+}
+
+# What Xen and dom0 said since line $1 of the console holds no warning.
+console_is_calm() { # LINE
+	if tail -n "+$1" "$LAB_DIR/console.log" |
+		grep -nE 'WARN|BUG|Uhhuh|NMI received|Xen call trace|unknown reason|[Pp]anic|Oops|Triple fault'; then
+		return 1
+	fi
+}
+
+console_lines() {
+	wc -l <"$LAB_DIR/console.log"
+}

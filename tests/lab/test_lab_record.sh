@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The whole chain on a host with guests, for each Xen: every workload's functions are found, stacks
+# are complete, shares are right, the books add up, nothing is left behind. Time limit: 12 minutes.
+LAB_TEST=lab_record
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/lab/record.sh
+. "$(dirname "$0")/record.sh"
+
+SECONDS_EACH=${XENFLAME_LAB_SECONDS:-6}
+
+# One workload from lab/workloads/expect.
+workload() { # NAME DOMAIN REGEX...
+	local name=$1 domain=$2 regex recording=$1
+	shift 2
+	lab_exec load start "$name" "$domain" >/dev/null 2>&1 || { not_ok "$name-starts-in-$domain"; return; }
+	if record "$recording" "$SECONDS_EACH" >"$lab_tmp/why" 2>&1; then
+		ok "$name-is-recorded"
+		for regex; do
+			check "$name-shows-${regex%%|*}" has_frame "$recording" "$regex"
+		done
+		check "$name-produced-is-delivered-plus-lost" books_add_up "$recording"
+	else
+		not_ok "$name-is-recorded" "$(tail -n 5 "$lab_tmp/why")"
+	fi
+	lab_exec load stop "$name" "$domain" >/dev/null 2>&1 || not_ok "$name-stops-in-$domain"
+}
+
+test_workloads() {
+	local name domain regexes
+	while read -r name domain regexes; do
+		# shellcheck disable=SC2086
+		workload "$name" "$domain" $regexes
+	done < <(lab_expectations | grep -vE '^(burn|idle) ')
+	check grants-are-mapped-by-a-hypercall \
+		called_from grants 'do_grant_table_op' 'pv_hypercall|lstar_enter'
+	check page-tables-are-updated-by-a-hypercall \
+		called_from pagetables 'do_mmu_update|do_mmuext_op' 'pv_hypercall|lstar_enter'
+	check exits-are-handled-below-the-exit-code \
+		called_from exits 'svm_vmexit_handler' 'svm_asm_do_resume|svm_stgi_label'
+}
+
+test_shares() {
+	check an-idle-host-is-recorded record idle "$SECONDS_EACH"
+	check an-idle-host-shows-idle share_between idle '\[idle\]' 500 1000
+	lab_exec load start burn pv >/dev/null 2>&1 || not_ok burn-starts-in-pv
+	check a-burning-guest-is-recorded record burn "$SECONDS_EACH"
+	check one-vcpu-of-two-pcpus-is-about-half share_between burn '^pv;' 400 600
+	check a-burning-guest-is-in-its-user-mode share_between burn '^pv;\[guest user\]' 300 600
+	lab_exec load stop burn pv >/dev/null 2>&1 || not_ok burn-stops-in-pv
+}
+
+test_mixed() {
+	lab_exec load start pagetables >/dev/null
+	lab_exec load start hypercall >/dev/null
+	lab_exec load start exits pvh >/dev/null
+	check a-mixed-load-is-recorded record mixed $((SECONDS_EACH * 2))
+	check mixed-produced-is-delivered-plus-lost books_add_up mixed
+	check at-least-95-percent-of-xens-stacks-are-complete complete_at_least mixed 950
+	check record-says-how-many-stacks-are-complete \
+		grep -qE 'record.data: [0-9]+ samples .* lost, [0-9.]+ % of Xen.s stacks complete' "$lab_tmp/mixed.err"
+	check guests-and-dom0-have-their-names has_frame mixed 'Domain-0'
+	check the-pvh-guest-has-its-name has_frame mixed 'pvh'
+	check a-recording-is-read-here-without-xen "$TOOL" report -i "$lab_tmp/mixed.data"
+	check its-flame-graph-is-xml sh -c \
+		"'$TOOL' flamegraph -i '$lab_tmp/mixed.data' -o '$lab_tmp/mixed.svg' && xmllint --noout '$lab_tmp/mixed.svg'"
+	check its-script-counts-what-folded-counts script_counts_as_folded mixed
+	lab_exec load stop all >/dev/null 2>&1 || true
+}
+
+script_counts_as_folded() {
+	local folded script
+	folded=$(awk '{ n += $NF } END { print n }' "$lab_tmp/$1.folded")
+	script=$("$TOOL" script -i "$lab_tmp/$1.data" | grep -oE ': [0-9]+ cpu-clock:' | awk '{ n += $2 } END { print n }')
+	[ "$folded" = "$script" ] || { echo "folded $folded, script $script"; return 1; }
+}
+
+for xen in $LAB_XENS; do
+	LAB_PREFIX="$xen-"
+	rm -f "$lab_tmp/symbols"
+	lab_boot --xen "$xen" --guests pvh,pv
+	before=$(console_lines)
+	lab_put "$TOOL" /usr/local/bin/
+	check check-says-yes lab_exec xenflame check
+	test_workloads
+	test_shares
+	test_mixed
+	check nothing-is-left-in-xen nothing_left
+	check xens-console-is-calm console_is_calm "$before"
+done
+lab_done
