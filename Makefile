@@ -5,6 +5,7 @@
 #   make check-lab  everything that boots
 #   make demo       from nothing to out/host.svg on an emulated host
 #   make install    PREFIX=/usr/local, DESTDIR=
+#   make lint       layout of the sources, the rooms' arrows, man pages and docs
 #   make format     clang-format over all sources
 #   make V=1 ...    with the commands in full
 #
@@ -64,6 +65,14 @@ include src/output/output.mk
 include tests/tests.mk
 -include lab/lab.mk
 -include bench/bench.mk
+
+install: $(B)/xenflame
+	install -D -m 755 $(B)/xenflame $(DESTDIR)$(PREFIX)/sbin/xenflame
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+
+lint:
+	$(Q)tests/run lint
 
 clean:
 	rm -rf build

@@ -47,8 +47,8 @@ xen_nmi_callback_t *set_nmi_callback(xen_nmi_callback_t *callback);
 extern xen_nmi_callback_t *xen_saved_nmi_callback; /* arch/x86/livepatch.c#saved_nmi_callback */
 /* Sends an IPI to the CPUs of @mask (asm/smp.h). Context: not NMI. */
 void send_IPI_mask(const unsigned long *mask, int vector);
-#define XEN_APIC_DM_NMI 0x400 /* delivery mode NMI in the APIC's ICR: Intel SDM volume 3, 10.6.1   \
-	                       */
+/* Delivery mode NMI in the APIC's ICR: Intel SDM volume 3, 10.6.1. */
+#define XEN_APIC_DM_NMI 0x400
 
 /* Softirqs (xen/softirq.h). raise_softirq sets a bit for this CPU, atomically. Context: any. */
 void open_softirq(int number, xen_softirq_handler_t *handler);

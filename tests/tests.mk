@@ -21,6 +21,8 @@ $(T)/test_%: tests/unit/test_%.c $(test_objects)
 	$(say) LD $@
 	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(test_objects) $(PURE_LIBS) -lelf -lcmocka
 
+include tests/fake/fake.mk
+
 unit: $(unit_programs)
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
@@ -29,9 +31,9 @@ unit: $(unit_programs)
 check:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden lint agent smoke
+	$(Q)tests/run unit golden fuzz lint agent smoke
 
 check-lab:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden lint agent smoke lab
+	$(Q)tests/run unit golden fuzz lint agent smoke lab

@@ -253,11 +253,11 @@ static int explain_sysctl(int code, const char *what, struct xf_error *error)
 		               "security policy (XSM) forbids it",
 		               what);
 	case -EACCES:
-		return xf_fail(
-		        error, -EOPNOTSUPP,
-		        "%s: this Xen's sysctl interface version is not known (tried 0x%x to 0x%x): "
+		return xf_fail(error, -EOPNOTSUPP,
+		               "%s: this Xen's sysctl interface version is not known (tried 0x%x "
+		               "to 0x%x): "
 		               "it is older than 4.17, or newer than this xenflame",
-		        what, SYSCTL_VERSION_FIRST, SYSCTL_VERSION_LAST);
+		               what, SYSCTL_VERSION_FIRST, SYSCTL_VERSION_LAST);
 	case -ENOSYS:
 	case -EOPNOTSUPP:
 		return xf_fail(error, -EOPNOTSUPP, "%s: this Xen was built without it", what);

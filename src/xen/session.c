@@ -54,8 +54,8 @@ static uint64_t tsc(void)
 }
 
 /*
- * A 32-bit counter's reading, counted on in 64 bits. Readings of one pCPU come through several trace
- * buffers and may overtake each other: one from before the last is left out.
+ * A 32-bit counter's reading, counted on in 64 bits. Readings of one pCPU come through several
+ * trace buffers and may overtake each other: one from before the last is left out.
  */
 static void count_on(uint64_t *counter, uint32_t reading)
 {

@@ -16,8 +16,8 @@ $(T)/tests/fake/%.o: tests/fake/%.c
 	$(say) CC $<
 	$(Q)$(CC) $(TEST_CFLAGS) -Itests/fake -c -o $@ $<
 
-# Shorter than the stem of $(T)/test_%, so make prefers this rule.
-$(T)/test_agent_%: tests/unit/test_agent_%.c $(fake_objects) $(test_objects)
+agent_tests := $(patsubst tests/unit/%.c,$(T)/%,$(wildcard tests/unit/test_agent_*.c))
+$(agent_tests): $(T)/test_agent_%: tests/unit/test_agent_%.c $(fake_objects) $(test_objects)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(TEST_CFLAGS) -Itests/fake $(LDFLAGS) -o $@ $^ $(PURE_LIBS) -lelf -lcmocka
