@@ -36,6 +36,7 @@ static bool renewing;
 static uint32_t lease;
 static int64_t renewed;
 static bool living;
+static bool lossy; /* Xen's trace buffers are too small */
 static int64_t longest_life;
 
 static void hear_sample(void *context, const struct xf_sample *sample)
@@ -91,7 +92,7 @@ static void hear(void)
 		const uint8_t *bytes = fake_take_trace(cpu, &size);
 
 		xf_stream_feed(&heard[cpu].stream, bytes, size, &sink);
-		assert_int_equal(heard[cpu].stream.broken, 0);
+		assert_true(lossy || !heard[cpu].stream.broken);
 		assert_int_equal(heard[cpu].stream.damaged_bytes, 0);
 	}
 }
@@ -122,7 +123,7 @@ static void start(unsigned int pcpus, uint64_t seed, unsigned int frequency)
 	}
 	lease = 0;
 	renewing = true;
-	living = false;
+	living = lossy = false;
 	renew(NULL);
 }
 
@@ -390,8 +391,14 @@ static void whom_a_stuck_pcpu_should_have_ticked_others_tick(void **state)
 		fake_set_life(stuck, FAKE_HYPERCALL);
 		run_for(4 * FAKE_SECOND);
 		/* Overdue for a period before others notice: half the rate at worst. */
-		for (cpu = 0; cpu < 4; cpu++)
-			assert_true(xf_pcpus[cpu].kicks - kicks[cpu] > 4 * 99 * 45 / 100);
+		for (cpu = 0; cpu < 4; cpu++) {
+			uint32_t got = xf_pcpus[cpu].kicks - kicks[cpu];
+
+			if (got <= 4 * 99 * 45 / 100)
+				print_error("pCPU %u stuck: pCPU %u gets %u samples of %u\n", stuck,
+				            cpu, got, 4 * 99);
+			assert_true(got > 4 * 99 * 45 / 100);
+		}
 		fake_set_life(stuck, FAKE_PV_GUEST);
 		for (cpu = 0; cpu < 4; cpu++)
 			kicks[cpu] = xf_pcpus[cpu].kicks;
@@ -560,6 +567,10 @@ static void a_96_pcpu_host_is_served_as_well(void **state)
 		assert_near(heard[cpu].samples, 4 * 50, 0.06);
 	for (cpu = 1; cpu < nr; cpu += 2)
 		assert_int_equal(fake_counts(cpu)->nmis_sent, 0);
+	for (cpu = 0; cpu < nr && getenv("XF_VERBOSE"); cpu++)
+		if (fake_counts(cpu)->timers_run)
+			print_message("pCPU %u has run %llu ticks\n", cpu,
+			              (unsigned long long)fake_counts(cpu)->timers_run);
 	request_stop();
 	run_for(FAKE_SECOND);
 	want_balanced_books(17);
@@ -570,14 +581,14 @@ static void a_96_pcpu_host_is_served_as_well(void **state)
 
 static void a_swallowed_nmi_is_counted_and_sampling_goes_on(void **state)
 {
-	const struct fake_nmi_policy lossy = {.swallow_of_1000 = 20, .delay_max = 3000};
+	const struct fake_nmi_policy swallowing = {.swallow_of_1000 = 20, .delay_max = 3000};
 	uint64_t samples, swallowed = 0, lost = 0;
 	unsigned int cpu;
 
 	(void)state;
 	start(4, 18, 99);
 	all(FAKE_PV_GUEST);
-	fake_set_nmi_policy(&lossy);
+	fake_set_nmi_policy(&swallowing);
 	fake_load();
 	run_for(30 * FAKE_SECOND);
 	for (cpu = 0; cpu < nr; cpu++) {
@@ -833,7 +844,9 @@ static void end(const struct schedule *schedule, enum end how)
 		return;
 	case EXPIRE:
 		renewing = false;
-		since = renewed + XF_LEASE_NS;
+		/* It counts from the tick that saw the sign of life, when that got its turn. */
+		since = renewed + XF_LEASE_NS + longest_life +
+		        2 * FAKE_SECOND / schedule->frequency;
 		fake_run_until(renewed + 2 * FAKE_SECOND + late);
 		break;
 	case TAKEN:
@@ -980,22 +993,12 @@ static void what_xens_trace_loses_is_told_by_the_final_books(void **state)
 	start(3, 25, 1000);
 	all(FAKE_SVM_GUEST);
 	fake_set_trace_limit(4096);
+	lossy = true;
 	fake_load();
-	for (i = 0; i < 40; i++) {
-		struct xf_stream_sink sink = {.sample = hear_sample, .control = hear_control};
-
-		fake_run_until(fake_now() + 100 * FAKE_MS);
-		for (cpu = 0; cpu < nr; cpu++) {
-			size_t size;
-			const uint8_t *bytes = fake_take_trace(cpu, &size);
-
-			xf_stream_feed(&heard[cpu].stream, bytes, size, &sink);
-		}
-	}
-	for (cpu = 0; cpu < nr; cpu++) {
+	for (i = 0; i < 40; i++)
+		run_for(100 * FAKE_MS);
+	for (cpu = 0; cpu < nr; cpu++)
 		assert_true(heard[cpu].stream.lost_records > 0);
-		heard[cpu].stream.broken = 0;
-	}
 	fake_set_trace_limit(0);
 	request_stop();
 	run_for(FAKE_SECOND);
