@@ -64,6 +64,10 @@ state() {
 	echo "tracing: $(xen_int tb_init_done) $(xen_int 'common/trace.c#tb_event_mask' | cut -c 1-5)"
 }
 
+changes() { # BEFORE AFTER: of the state, on one line; nothing where there are none
+	[ "$1" = "$2" ] || diff <(echo "$1") <(echo "$2") | grep '^[<>]' | tr '\n' ';' || true
+}
+
 softirq_is_xens() {
 	local handlers kick i
 	handlers=$(xen_symbol 'common/softirq.c#softirq_handlers')
@@ -110,8 +114,7 @@ expect() {
 	after=$(state)
 	[ "$status" = "$wanted" ] || why="status $status, not $wanted; "
 	grep -qE -- "$regex" "$lab_tmp/out" || why+="does not say '$regex'; "
-	[ "$before" = "$after" ] ||
-		why+="$(diff <(echo "$before") <(echo "$after") | grep '^[<>]' | tr '\n' ';')"
+	why+=$(changes "$before" "$after")
 	if [ -n "$nothing" ] && uploaded "$line"; then
 		why+="something was uploaded; "
 	fi
@@ -367,7 +370,7 @@ interrupted() { # NAME LIMIT-MS COMMAND...
 	run "$@"
 	after=$(state)
 	read -r status took < <(sed -n 's/^status \([0-9]*\), ended after \(-*[0-9]*\) ms/\1 \2/p' "$lab_tmp/out") || true
-	[ "$before" = "$after" ] || why="$(diff <(echo "$before") <(echo "$after") | grep '^[<>]' | tr '\n' ';')"
+	why=$(changes "$before" "$after")
 	[ "${took:-999999}" -le "$limit" ] || why+="took ${took:-?} ms; "
 	case $status in
 	0) is_whole >"$lab_tmp/whole" 2>&1 || why+="not whole: $(tail -n 1 "$lab_tmp/whole"); " ;;
