@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # lab_tmp is of lib.sh
 # What the tests of recordings share: record in dom0, look at the recording on this machine, look at
 # Xen's memory from outside. Sourced after lib.sh.
 
@@ -114,12 +114,48 @@ nothing_left() {
 	fi
 }
 
-# What Xen and dom0 said since line $1 of the console holds no warning.
+# How often the emulator has lost a PVH guest since line $1 of the console: a triple fault whose state
+# is Xen's own (lab/README.md).
+guests_lost() { # LINE
+	tail -n "+$1" "$LAB_DIR/console.log" | tr -d '\r' | grep -A 4 'Triple fault' |
+		grep -cE 'RIP: +e008:' || true
+}
+
+# What Xen and dom0 said since line $1 of the console holds no warning, and no triple fault but the
+# emulator's.
 console_is_calm() { # LINE
+	local faults
 	if tail -n "+$1" "$LAB_DIR/console.log" |
-		grep -nE 'WARN|BUG|Uhhuh|NMI received|Xen call trace|unknown reason|[Pp]anic|Oops|Triple fault'; then
+		grep -nE 'WARN|BUG|Uhhuh|NMI received|Xen call trace|unknown reason|[Pp]anic|Oops'; then
 		return 1
 	fi
+	faults=$(tail -n "+$1" "$LAB_DIR/console.log" | grep -c 'Triple fault' || true)
+	[ "$faults" = "$(guests_lost "$1")" ] || { echo "a guest died of a triple fault of its own"; return 1; }
+}
+
+# record_loaded NAME SECONDS LOAD[@DOMAIN]...: starts the load, records, stops the load; again, at most
+# twice, when the emulator has lost the guest meanwhile.
+record_loaded() {
+	local name=$1 seconds=$2 attempt load domain line lost
+	shift 2
+	for attempt in 1 2 3; do
+		line=$(($(console_lines) + 1))
+		for load; do
+			domain=dom0
+			[ "${load%@*}" = "$load" ] || domain=${load#*@}
+			lab_exec load start "${load%@*}" "$domain" || return 1
+		done
+		record "$name" "$seconds" || return 1
+		lost=$(guests_lost "$line")
+		for load; do
+			domain=dom0
+			[ "${load%@*}" = "$load" ] || domain=${load#*@}
+			lab_exec load stop "${load%@*}" "$domain" || return 1
+		done
+		[ "$lost" != 0 ] || return 0
+		echo "the emulator lost a PVH guest (attempt $attempt)" | tee -a "$lab_tmp/lost"
+	done
+	return 1
 }
 
 console_lines() {
