@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * src/xen/discover.c on code assembled by hand. Where XENFLAME_XEN_IMAGE (a decompressed xen.gz)
- * and XENFLAME_XEN_NM (what nm prints of the same Xen's xen-syms) name files, on that Xen as well;
- * XENFLAME_XEN_EXPECT may say what must be found, as "frame=0x7ef8 processor=0x7fc0 ...".
+ * src/xen/discover.c on code assembled by hand. Where XENFLAME_XEN_SYMS names a xen-syms, on that
+ * Xen as well; where XENFLAME_XEN_IMAGE names the same Xen's xen.gz, decompressed, on that too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +13,8 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
 
 #include "xen/discover.h"
 #include "xen/image.h"
@@ -471,94 +472,147 @@ static void any_bytes_are_survived_as_code(void **state)
 
 /* A real Xen. */
 
+/* What was read from there with the eye, and with the help of its debug information. */
+static const struct {
+	const char *version; /* in the file's name */
+	struct xf_agent_config config;
+} known[] = {
+        {"4.20",
+         {.frame_offset = 0x7ef8,
+          .processor_id_offset = 0x7fc0,
+          .current_vcpu_offset = 0x7fc8,
+          .vcpu_domain_offset = 0x18,
+          .domain_options_offset = 0x12c,
+          .vcpu_hvm_cr3_offset = 0x418}},
+};
+
 static void *read_file(const char *path, size_t *bytes)
 {
 	FILE *file = fopen(path, "rb");
 	void *content;
 	long length;
 
-	assert_non_null(file);
+	if (!file)
+		fail_msg("cannot read %s", path);
 	fseek(file, 0, SEEK_END);
 	length = ftell(file);
 	rewind(file);
-	content = malloc((size_t)length + 1);
+	content = malloc((size_t)length);
 	*bytes = fread(content, 1, (size_t)length, file);
-	((char *)content)[*bytes] = '\0';
 	fclose(file);
 	return content;
 }
 
-static struct xf_symbols *read_nm(const char *path)
+static void add_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+                        struct xf_symbols *table)
+{
+	GElf_Sym symbol;
+	int i;
+
+	for (i = 1; gelf_getsym(elf_getdata(section, NULL), i, &symbol); i++) {
+		const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+
+		if (symbol.st_shndx != SHN_UNDEF && GELF_ST_TYPE(symbol.st_info) != STT_FILE &&
+		    GELF_ST_TYPE(symbol.st_info) != STT_SECTION && name && name[0])
+			xf_symbols_add(table, symbol.st_value, 0, 't', name);
+	}
+}
+
+/* The symbols and the text of xen-syms; @text is borrowed from @elf. */
+static struct xf_symbols *read_xen_syms(Elf *elf, struct xf_code *text)
 {
 	struct xf_symbols *table = xf_symbols_new();
-	char *saved = NULL, *line;
-	char *text;
-	size_t bytes;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
 
-	text = read_file(path, &bytes);
-	for (line = strtok_r(text, "\n", &saved); line; line = strtok_r(NULL, "\n", &saved)) {
-		unsigned long long address;
-		char type, name[256];
-
-		if (sscanf(line, "%llx %c %255s", &address, &type, name) == 3)
-			xf_symbols_add(table, address, 0, type, name);
+	memset(text, 0, sizeof(*text));
+	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		assert_non_null(gelf_getshdr(section, &header));
+		if (header.sh_type == SHT_SYMTAB)
+			add_symbols(elf, section, &header, table);
+		if (header.sh_type == SHT_PROGBITS &&
+		    strcmp(elf_strptr(elf, names, header.sh_name), ".text") == 0)
+			*text = (struct xf_code){.address = header.sh_addr,
+			                         .bytes = elf_getdata(section, NULL)->d_buf,
+			                         .size = header.sh_size};
 	}
-	free(text);
 	xf_symbols_finish(table);
 	return table;
 }
 
-static void expect(const char *expected, const char *key, uint64_t value)
+static void check_real(const char *path, const struct xf_code *text, const struct xf_symbols *xen)
 {
-	const char *found = expected ? strstr(expected, key) : NULL;
+	const struct xf_symbol *label = xf_symbols_by_name(xen, "svm_stgi_label");
+	struct xf_agent_config config = {0};
+	struct xf_error error = {0};
+	size_t i;
 
-	print_message("  %s0x%llx\n", key, (unsigned long long)value);
-	if (found)
-		assert_int_equal(value, strtoull(found + strlen(key), NULL, 0));
+	if (xf_discover_layout(text, xen, &config, &error) != 0)
+		fail_msg("%s: %s", path, error.text);
+	print_message("  %s: frame 0x%x, number 0x%x, current 0x%x, domain 0x%x, options 0x%x, CR3 "
+	              "0x%x, idle slot 0x%x\n",
+	              path, config.frame_offset, config.processor_id_offset,
+	              config.current_vcpu_offset, config.vcpu_domain_offset,
+	              config.domain_options_offset, config.vcpu_hvm_cr3_offset, config.idle_slot);
+	assert_true(config.vcpu_hvm_cr3_offset && config.domain_options_offset);
+	assert_true(config.idle_return > config.text_start);
+	assert_true(config.idle_return < config.text_end);
+	assert_true(config.after_stgi != 0);
+	if (label) /* gone in 4.22 */
+		assert_int_equal(config.after_stgi, label->address);
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		const struct xf_agent_config *right = &known[i].config;
+
+		if (!strstr(path, known[i].version))
+			continue;
+		assert_int_equal(config.frame_offset, right->frame_offset);
+		assert_int_equal(config.processor_id_offset, right->processor_id_offset);
+		assert_int_equal(config.current_vcpu_offset, right->current_vcpu_offset);
+		assert_int_equal(config.vcpu_domain_offset, right->vcpu_domain_offset);
+		assert_int_equal(config.domain_options_offset, right->domain_options_offset);
+		assert_int_equal(config.vcpu_hvm_cr3_offset, right->vcpu_hvm_cr3_offset);
+	}
 }
 
 static void everything_is_found_in_the_real_xen_that_is_given(void **state)
 {
+	const char *syms_path = getenv("XENFLAME_XEN_SYMS");
 	const char *image_path = getenv("XENFLAME_XEN_IMAGE");
-	const char *nm_path = getenv("XENFLAME_XEN_NM");
-	const char *expected = getenv("XENFLAME_XEN_EXPECT");
-	struct xf_agent_config config = {0};
-	const struct xf_symbol *label;
 	struct xf_symbols *xen;
-	struct xf_text_range range;
-	struct xf_image image;
-	struct xf_error error = {0};
 	struct xf_code text;
 	size_t bytes;
 	void *file;
+	Elf *elf;
 
 	(void)state;
-	if (!image_path || !nm_path) {
-		print_message("SKIPPED: XENFLAME_XEN_IMAGE and XENFLAME_XEN_NM name no Xen: "
-		              "discovery was not tried on a real one\n");
-		skip();
+	file = read_file(syms_path, &bytes);
+	elf_version(EV_CURRENT);
+	elf = elf_memory(file, bytes);
+	assert_non_null(elf);
+	xen = read_xen_syms(elf, &text);
+	assert_non_null(text.bytes);
+	check_real(syms_path, &text, xen);
+	if (image_path) {
+		struct xf_text_range range;
+		struct xf_image image;
+		struct xf_error error;
+		struct xf_code code_in_image;
+		size_t image_bytes;
+		void *image_file = read_file(image_path, &image_bytes);
+
+		assert_int_equal(xf_image_parse(image_file, image_bytes, &image, &error), 0);
+		assert_int_equal(image.build_id_size, 20);
+		assert_int_equal(xf_discover_text(xen, &range, &error), 0);
+		assert_int_equal(xf_image_code(&image, range.image_start, range.start, range.end,
+		                               &code_in_image, &error),
+		                 0);
+		check_real(image_path, &code_in_image, xen);
+		free(image_file);
 	}
-	file = read_file(image_path, &bytes);
-	xen = read_nm(nm_path);
-	assert_int_equal(xf_image_parse(file, bytes, &image, &error), 0);
-	assert_int_equal(xf_discover_text(xen, &range, &error), 0);
-	assert_int_equal(
-	        xf_image_code(&image, range.image_start, range.start, range.end, &text, &error), 0);
-	if (xf_discover_layout(&text, xen, &config, &error) != 0)
-		fail_msg("%s", error.text);
-	expect(expected, "frame=", config.frame_offset);
-	expect(expected, "processor=", config.processor_id_offset);
-	expect(expected, "current=", config.current_vcpu_offset);
-	expect(expected, "domain=", config.vcpu_domain_offset);
-	expect(expected, "options=", config.domain_options_offset);
-	expect(expected, "cr3=", config.vcpu_hvm_cr3_offset);
-	expect(expected, "idle_slot=", config.idle_slot);
-	assert_true(config.vcpu_hvm_cr3_offset && config.domain_options_offset);
-	assert_true(config.idle_return > range.start && config.idle_return < range.end);
-	label = xf_symbols_by_name(xen, "svm_stgi_label"); /* gone in 4.22 */
-	if (label)
-		assert_int_equal(config.after_stgi, label->address);
 	xf_symbols_free(xen);
+	elf_end(elf);
 	free(file);
 }
 
@@ -586,5 +640,15 @@ int main(void)
 	        cmocka_unit_test(everything_is_found_in_the_real_xen_that_is_given),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, clean_up);
+	size_t nr = sizeof(tests) / sizeof(tests[0]);
+
+	/* cmocka 1.1's skip() says "not ok" in TAP, so the last one is left out and told of here.
+	 */
+	if (!getenv("XENFLAME_XEN_SYMS")) {
+		nr--;
+		printf("skip %s: XENFLAME_XEN_SYMS names no xen-syms, discovery was not tried on a "
+		       "real Xen\n",
+		       tests[nr].name);
+	}
+	return _cmocka_run_group_tests("tests", tests, nr, NULL, clean_up);
 }
