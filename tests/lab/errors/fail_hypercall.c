@@ -5,7 +5,8 @@
  *
  * XF_FAIL=RULE,RULE...; a RULE is CALL=WHAT[@FIRST[-[LAST]]]
  *   CALL: sysctl:COMMAND, tbuf:OP (sysctl 2), livepatch:OP[:ACTION] (sysctl 27), platform:COMMAND;
- *         and of all that begin so: livepatch:3 is any action
+ *         and of all that begin so: livepatch:3 is any action. tbuf:2:LOW has the mask's low 12
+ *         bits, by which the recorder says that it is alive, or with 0 that the agent is to stop
  *   WHAT: ENOSYS, ENOMEM ... or a number, and the call is not made and fails so; or SIGINT ...,
  *         and this process gets the signal, then the call is made
  *   @: which of the matching calls, from 1: @2 the second, @2- it and all later ones, @2-4; or all
@@ -27,6 +28,7 @@
 #define PLATFORM_OP 7
 #define SYSCTL      35
 #define TBUF        2
+#define EVENT_MASK  2
 #define LIVEPATCH   27
 #define ACTION      3
 #define MAX_RULES   16u
@@ -132,7 +134,9 @@ static void name_call(unsigned int op, const uint32_t *words, char general[32], 
 		return;
 	}
 	snprintf(general, 32, "sysctl:%u", words[0]);
-	if (words[0] == TBUF)
+	if (words[0] == TBUF && words[2] == EVENT_MASK)
+		snprintf(special, 32, "tbuf:%u:%u", words[2], words[8] & 0xfff);
+	else if (words[0] == TBUF)
 		snprintf(special, 32, "tbuf:%u", words[2]);
 	else if (words[0] == LIVEPATCH && words[2] == ACTION)
 		snprintf(special, 32, "livepatch:%u:%u", words[2], words[8]);
