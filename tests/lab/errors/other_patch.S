@@ -22,7 +22,7 @@ other_patch_load:
 	ret
 	.size other_patch_load, . - other_patch_load
 
-	.section .livepatch.hooks.load, "aw"
+	.section .livepatch.hooks.load, "a" /* not writable: Xen applies it more than once */
 	.balign 8
 	.quad other_patch_load
 
