@@ -60,10 +60,9 @@ complete_at_least() { # NAME PERMILLE
 		      exit whole * 1000 < all * least }' "$lab_tmp/$1.folded"
 }
 
-# Some stack of DOMAIN has a frame that matches the expression, below a frame that calls it: it is
-# not alone on the stack.
+# Some stack has a frame that matches the expression. Xen names its statics "file.c#name".
 has_frame() { # NAME REGEX
-	grep -qE "(;|^)($2)(;| [0-9]+$)" "$lab_tmp/$1.folded" || {
+	grep -qE "(;|^)([^;]*#)?($2)(;| [0-9]+$)" "$lab_tmp/$1.folded" || {
 		echo "no frame $2; the hottest stacks:"
 		awk '{ print $NF, $0 }' "$lab_tmp/$1.folded" | sort -rn | cut -c1-200 | head -8
 		return 1
@@ -75,6 +74,7 @@ called_from() { # NAME INNER OUTER
 	awk -v inner="$2" -v outer="$3" '
 		{ n = $NF; sub(/ [0-9]+$/, ""); count = split($0, frame, ";"); below = 0
 		  for (i = 1; i <= count; i++) {
+			sub(/.*#/, "", frame[i])
 			if (frame[i] ~ "^(" outer ")$") below = 1
 			if (frame[i] ~ "^(" inner ")$") { all += n; if (below) good += n; break } } }
 		END { if (!all) { print "no frame " inner; exit 1 }
