@@ -526,7 +526,7 @@ test_other_patch() {
 	check its-recording-is-whole is_whole /tmp/b.data
 	expect below-another-live-patch-record-is-status-6 6 'another live patch.*on top' \
 		lab_exec xf record -t 1 -o /tmp/x.data
-	expect -u below-another-live-patch-detach-is-status-6 6 'another live patch.*on top' lab_exec xf detach
+	expect below-another-live-patch-detach-is-status-6 6 'another live patch.*on top' lab_exec xf detach
 	other_patch revert
 	expect_detach once-it-is-reverted-detach-works 'removed an agent'
 	check the-other-live-patch-is-there-still test "$(payloads)" = "$OTHER|CHECKED"
