@@ -2,7 +2,7 @@
 /*
  * agent/pace.c and start.c in virtual time, from load to unload, with the tool's end of the trace
  * buffers (src/xen/stream.c) to tell what came out. XF_SEED=n repeats one random schedule,
- * XF_SCHEDULES=n tries so many.
+ * XF_SCHEDULES=n tries so many, XF_TEST=pattern runs the tests of these names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -876,12 +876,14 @@ static void end(const struct schedule *schedule, enum end how)
 static struct schedule random_schedule(uint64_t seed)
 {
 	static const unsigned int frequencies[] = {50, 99, 250, 1000};
+	/* Below the agent's patience at the end, 20 ms. */
+	static const int64_t delays[] = {3000, 3000, 2 * FAKE_MS, 12 * FAKE_MS};
 	struct schedule schedule = {.seed = seed};
 	uint64_t dice = seed * 0x9e3779b97f4a7c15ull >> 20;
 
+	schedule.nmis.delay_max = delays[dice / 16 % 4];
 	schedule.pcpus = 2 + dice % 4;
 	schedule.frequency = frequencies[dice / 4 % 4];
-	schedule.nmis.delay_max = dice / 16 % 4 == 0 ? 2 * FAKE_MS : 3000;
 	schedule.nmis.swallow_of_1000 = dice / 64 % 4 == 0 ? 30 : 0;
 	if (dice / 256 % 4) {
 		schedule.pauses.nmi = 20000;
@@ -941,6 +943,29 @@ static void a_taken_slot_stays_taken_in_any_schedule(void **state)
 {
 	(void)state;
 	random_schedules(TAKEN);
+}
+
+/* The last NMI of a pCPU arrives while its books are being closed, at any point of that. */
+static void an_nmi_that_arrives_during_the_closing_is_in_the_books_and_comes_out(void **state)
+{
+	/* Longer than the pause before the closing, shorter than its patience. */
+	const struct fake_nmi_policy slow = {.delay_min = 4 * FAKE_MS, .delay_max = 18 * FAKE_MS};
+	const struct fake_pauses pauses = {.nmi = 4000};
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 600; seed++) {
+		start(2, seed, 1000);
+		all(FAKE_PV_GUEST);
+		fake_set_nmi_policy(&slow);
+		fake_set_pauses(&pauses);
+		fake_load();
+		fake_run_until(fake_now() + fake_between(30 * FAKE_MS, 60 * FAKE_MS));
+		request_stop();
+		run_for(FAKE_SECOND / 4);
+		want_balanced_books(seed);
+		WANT(is_as_before(), seed);
+	}
 }
 
 /* One schedule, ended after its first event, after its second, and so on. */
@@ -1040,6 +1065,8 @@ int main(void)
 	        cmocka_unit_test(the_tool_may_die_at_every_moment),
 	        cmocka_unit_test(an_unload_is_good_at_every_moment),
 	        cmocka_unit_test(the_slot_may_be_taken_at_every_moment),
+	        cmocka_unit_test(
+	                an_nmi_that_arrives_during_the_closing_is_in_the_books_and_comes_out),
 	        cmocka_unit_test(books_balance_after_a_stop_in_any_schedule),
 	        cmocka_unit_test(books_balance_after_the_tools_death_in_any_schedule),
 	        cmocka_unit_test(nothing_is_left_after_an_unload_in_any_schedule),
@@ -1047,5 +1074,6 @@ int main(void)
 	        cmocka_unit_test(the_last_pcpu_on_line_does_not_tick_for_ever),
 	};
 
+	cmocka_set_test_filter(getenv("XF_TEST"));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
