@@ -55,7 +55,7 @@ void fake_timers_leave(unsigned int cpu);
 /* nmi.c */
 void fake_nmi_arrive(unsigned int cpu);
 void fake_nmi_make_registers(unsigned int cpu, struct xen_cpu_user_regs *regs);
-/* life.c */
+/* fake.c */
 void fake_life_show(unsigned int cpu);
 
 static inline unsigned int fake_number(const struct fake_pcpu *pcpu)

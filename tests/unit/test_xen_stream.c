@@ -35,7 +35,7 @@ static uint32_t last_sequence;
 static enum xf_control last_kind;
 static uint32_t last_words[7];
 static size_t last_nr;
-static bool checking; /* that the samples are those that write_sample() made */
+static bool checking; /* that the samples are those that add_sample() made */
 
 static uint64_t random_state;
 
