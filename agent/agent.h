@@ -37,6 +37,7 @@ struct xf_pcpu {
 	uint32_t tail;
 	uint32_t taken;     /* written by the NMI handler of this pCPU */
 	uint32_t lost_slot; /* written by the NMI handler of this pCPU */
+	uint32_t late;      /* written by the NMI handler: an NMI of ours came after the closing */
 
 	/* Written under @lock, which is only ever tried, never waited for. */
 	uint32_t lock;

@@ -147,6 +147,10 @@ int xf_capture_nmi(const struct xen_cpu_user_regs *regs, int cpu)
 	self = &xf_pcpus[cpu];
 	if (!__atomic_exchange_n(&self->kicked, 0, __ATOMIC_ACQ_REL))
 		return 0;
+	if (__atomic_load_n(&self->closed, __ATOMIC_RELAXED)) {
+		self->late = 1;
+		return 1;
+	}
 	if (self->head - __atomic_load_n(&self->tail, __ATOMIC_RELAXED) >= XF_SLOTS) {
 		self->lost_slot++;
 		return 1;

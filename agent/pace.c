@@ -2,10 +2,10 @@
 /*
  * When to take samples, in the timer softirq. Each busy pCPU has a timer that fires when its sample
  * is due, always on another pCPU: an NMI that a pCPU sent to itself would only ever find our own
- * tick. An idle pCPU has no timer: it is parked, and pCPU 0's tick counts it as idle without waking
- * it, or finds it busy again, sends it the NMI that is due and gives it back its timer. A tick also
- * looks at a few neighbours whose sample is overdue, because the pCPU that should have sent their
- * NMI is stuck in a long hypercall and runs no timers.
+ * tick. An idle pCPU has no timer: it is parked, and whenever pCPU 0's sample is taken the parked
+ * are counted as idle without being woken, or found busy again, sent an NMI and given a timer. A
+ * tick also looks at a few neighbours whose sample is overdue, because the pCPU that should have
+ * sent their NMI is stuck in a long hypercall and runs no timers: it takes their timers over.
  *
  * Every period is drawn anew between 3/4 and 5/4 of the average, so that sampling does not lock
  * onto periodic work.
@@ -21,6 +21,7 @@
 #define NEIGHBOURS       8u        /* looked at by each tick */
 #define CLOSING_PAUSE    5000000ll /* for the last NMI to land and the last softirq to run */
 #define CLOSING_PATIENCE 4u
+#define LEASE_LOOK       200000000ll /* however low the frequency, the lease is looked at so often */
 
 static bool try_lock(struct xf_pcpu *pcpu)
 {
@@ -96,11 +97,16 @@ static void kick(uint32_t cpu, int64_t now)
 	send_IPI_mask(xf_masks[1 + cpu % 64] - cpu / 64, XEN_APIC_DM_NMI);
 }
 
-/* Moves the due time past @now; whole periods that nobody served are skipped, and counted. */
+/*
+ * Moves the due time past @now; whole periods that nobody served are skipped, and counted. A parked
+ * pCPU has no due time of its own: it is looked at with pCPU 0.
+ */
 static void advance(struct xf_pcpu *pcpu, int64_t now)
 {
 	pcpu->due += next_period(pcpu);
-	if (pcpu->due <= now) {
+	if (pcpu->parked) {
+		pcpu->due = now + next_period(pcpu);
+	} else if (pcpu->due <= now) {
 		int64_t missed = (now - pcpu->due) / xf_agent.period + 1;
 
 		pcpu->skipped += missed;
@@ -108,15 +114,17 @@ static void advance(struct xf_pcpu *pcpu, int64_t now)
 	}
 }
 
-/* The pCPU that runs the timer of @target: itself busy where one is near, or whoever is online. */
+/*
+ * The pCPU that runs the timer of @target: the next one that is busy itself, where one is near, so
+ * that ticks are spread evenly and wake nobody; or the next one online.
+ * Return: @target where no other pCPU is online.
+ */
 static uint32_t choose_ticker(uint32_t target, uint32_t self)
 {
 	uint32_t nr = xf_config.nr_pcpus;
 	uint32_t other = target;
 	uint32_t i;
 
-	if (self != target && !is_idle(self, self))
-		return self;
 	for (i = 1; i < nr && i <= 2 * NEIGHBOURS; i++) {
 		uint32_t cpu = (target + i) % nr;
 
@@ -128,18 +136,33 @@ static uint32_t choose_ticker(uint32_t target, uint32_t self)
 			other = cpu;
 	}
 	for (i = 0; i < nr && other == target; i++)
-		if (i != target && xf_peek_online(i))
+		if (xf_peek_online(i))
 			other = i;
 	return other;
 }
 
-static void arm(uint32_t target, uint32_t self)
+/* Sets the timer of @target, which is no longer parked, to fire on @ticker when it is due. */
+static void arm_on(uint32_t target, uint32_t ticker, int64_t now)
 {
 	struct xf_pcpu *pcpu = &xf_pcpus[target];
+	int64_t when = pcpu->due;
 
 	pcpu->parked = 0;
-	migrate_timer(&pcpu->timer, choose_ticker(target, self));
-	set_timer(&pcpu->timer, pcpu->due);
+	/* Alone it cannot be sampled: it only waits for company. */
+	if (ticker == target && when <= now) {
+		pcpu->skipped++;
+		pcpu->due = when = now + next_period(pcpu);
+	}
+	/* pCPU 0's timer also looks at the lease. */
+	if (target == 0 && when > now + LEASE_LOOK)
+		when = now + LEASE_LOOK;
+	migrate_timer(&pcpu->timer, ticker);
+	set_timer(&pcpu->timer, when);
+}
+
+static void arm(uint32_t target, uint32_t self, int64_t now)
+{
+	arm_on(target, choose_ticker(target, self), now);
 }
 
 /*
@@ -186,25 +209,34 @@ static void sweep(uint32_t self, int64_t now)
 		if (!pcpu->parked || !try_lock(pcpu))
 			continue;
 		if (pcpu->parked && serve(cpu, self, now))
-			arm(cpu, self);
+			arm(cpu, self, now);
 		unlock(pcpu);
 	}
 }
 
-/* Serves neighbours whose timer should have fired a period ago; it stays where it is. */
+/*
+ * Neighbours whose timer should have fired a period ago: its pCPU runs no timers. They are served
+ * and their timers taken over; our own goes to whoever of the others we come upon by chance.
+ */
 static void serve_overdue(uint32_t target, uint32_t self, int64_t now)
 {
+	uint32_t nr = xf_config.nr_pcpus;
 	uint32_t i;
 
-	for (i = 1; i < xf_config.nr_pcpus && i <= NEIGHBOURS; i++) {
-		uint32_t cpu = (target + i) % xf_config.nr_pcpus;
+	for (i = 0; i < nr && i <= NEIGHBOURS; i++) {
+		uint32_t cpu = (target + i) % nr;
 		struct xf_pcpu *pcpu = &xf_pcpus[cpu];
+		uint32_t ticker = self;
 
-		if (pcpu->parked || cpu == self || now - pcpu->due < xf_agent.period ||
-		    !try_lock(pcpu))
+		if (pcpu->parked || now - pcpu->due < xf_agent.period || !try_lock(pcpu))
 			continue;
-		if (!pcpu->parked && now - pcpu->due >= xf_agent.period)
+		if (!pcpu->parked && !pcpu->closed && now - pcpu->due >= xf_agent.period) {
 			serve(cpu, self, now);
+			if (cpu == self)
+				ticker = (cpu + 1 + pcpu->random % (nr - 1)) % nr;
+			if (xf_peek_online(ticker))
+				arm_on(cpu, ticker, now);
+		}
 		unlock(pcpu);
 	}
 }
@@ -223,19 +255,21 @@ static void park(struct xf_pcpu *pcpu, int64_t now)
 static void pace(uint32_t target, uint32_t self, int64_t now)
 {
 	struct xf_pcpu *pcpu = &xf_pcpus[target];
-	bool busy;
+	bool due = pcpu->due - now <= SLOP;
+	bool busy = true;
 
 	if (!try_lock(pcpu)) {
 		set_timer(&pcpu->timer, now + xf_agent.period / 4);
 		return;
 	}
-	busy = pcpu->due - now > SLOP || serve(target, self, now);
+	if (due)
+		busy = serve(target, self, now);
 	if (busy || target == 0)
-		arm(target, self);
+		arm(target, self, now);
 	else
 		park(pcpu, now);
 	unlock(pcpu);
-	if (target == 0)
+	if (target == 0 && due)
 		sweep(self, now);
 	serve_overdue(target, self, now);
 }
@@ -298,25 +332,25 @@ static void begin(uint32_t self, int64_t now)
 		xf_pcpus[cpu].parked = cpu != 0;
 	}
 	xf_agent.state = XF_RUNNING;
-	arm(0, self);
+	arm(0, self, now);
 }
 
 /*
- * Ends the books of @target, on @target itself: an NMI that has not arrived by now is lost.
- * Return: false where it is too early for that.
+ * Ends the books of @target, on @target itself or while that is offline. No NMI is sent any more;
+ * one that is on its way has a few turns to arrive, then it is lost, and the handler swallows it
+ * without a sample should it come after all. Return: false where it is too early.
  */
 static bool close_books(uint32_t target)
 {
 	struct xf_pcpu *pcpu = &xf_pcpus[target];
 
+	if (__atomic_load_n(&pcpu->kicked, __ATOMIC_ACQUIRE) && pcpu->patience++ < CLOSING_PATIENCE)
+		return false;
+	__atomic_store_n(&pcpu->closed, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&pcpu->kicked, __ATOMIC_SEQ_CST) || pcpu->late)
+		pcpu->lost_nmi++;
 	if (xf_peek_online(target))
 		xf_emit_softirq();
-	if (__atomic_load_n(&pcpu->kicked, __ATOMIC_ACQUIRE)) {
-		if (pcpu->patience++ < CLOSING_PATIENCE)
-			return false;
-		pcpu->lost_nmi++;
-	}
-	pcpu->closed = 1;
 	report_idle(target);
 	report_statistics(target, XF_STATISTICS_FINAL);
 	return true;
@@ -327,33 +361,34 @@ static void stop(uint32_t target, uint32_t self, int64_t now)
 {
 	struct xf_pcpu *pcpu = &xf_pcpus[target];
 	bool here = self == target || !xf_peek_online(target);
+	bool closes;
 
-	if (pcpu->closed)
-		return;
 	if (!try_lock(pcpu)) {
 		set_timer(&pcpu->timer, now + CLOSING_PAUSE);
 		return;
 	}
+	if (pcpu->closed) {
+		unlock(pcpu);
+		return;
+	}
 	if (!here)
 		migrate_timer(&pcpu->timer, target);
-	if (!here || !close_books(target))
+	closes = here && close_books(target);
+	if (!closes)
 		set_timer(&pcpu->timer, now + CLOSING_PAUSE);
 	unlock(pcpu);
-	if (!pcpu->closed)
-		return;
-	if (!__atomic_sub_fetch(&xf_agent.open_pcpus, 1, __ATOMIC_ACQ_REL) &&
+	if (closes && !__atomic_sub_fetch(&xf_agent.open_pcpus, 1, __ATOMIC_ACQ_REL) &&
 	    change_state(XF_STOPPING, XF_QUIET))
 		xf_finish();
 }
 
-/* The parked have no timer that could close their books. */
-static void wake_parked(int64_t now)
+/* Whether parked or due in a second: all close their books now. */
+static void hurry(int64_t now)
 {
 	uint32_t cpu;
 
 	for (cpu = 0; cpu < xf_config.nr_pcpus; cpu++)
-		if (xf_pcpus[cpu].parked)
-			set_timer(&xf_pcpus[cpu].timer, now + CLOSING_PAUSE);
+		set_timer(&xf_pcpus[cpu].timer, now + CLOSING_PAUSE);
 }
 
 void xf_pace_tick(void *data)
@@ -372,7 +407,7 @@ void xf_pace_tick(void *data)
 			return;
 		}
 		if (change_state(XF_RUNNING, XF_STOPPING))
-			wake_parked(now);
+			hurry(now);
 		stop(target, self, now);
 		return;
 	case XF_STOPPING:

@@ -12,6 +12,8 @@
 #define EVENT_LOST_RECORDS 0x0001f001u
 #define EVENT_WRAP         0x0001f002u
 
+#define MAX_SAMPLE_BYTES (XF_SAMPLE_HEAD_BYTES + 8 * XF_MAX_WORDS)
+
 void xf_stream_init(struct xf_stream *stream, uint32_t pcpu)
 {
 	memset(stream, 0, sizeof(*stream));
@@ -20,8 +22,10 @@ void xf_stream_init(struct xf_stream *stream, uint32_t pcpu)
 
 static void give_up(struct xf_stream *stream)
 {
-	if (stream->open)
+	if (stream->open) {
 		stream->broken++;
+		stream->given_up = true;
+	}
 	stream->open = false;
 }
 
@@ -30,10 +34,11 @@ static void finish_sample(struct xf_stream *stream, const struct xf_stream_sink 
 {
 	const struct xf_sample *sample = (const struct xf_sample *)(const void *)stream->sample;
 
-	if (stream->filled < XF_SAMPLE_HEAD_BYTES || stream->filled < sample->bytes)
+	if (stream->filled < XF_SAMPLE_HEAD_BYTES ||
+	    (stream->filled < sample->bytes && sample->bytes <= MAX_SAMPLE_BYTES))
 		return;
-	if (stream->filled != sample->bytes || (sample->bytes - XF_SAMPLE_HEAD_BYTES) % 8 != 0 ||
-	    sample->pcpu != stream->pcpu) {
+	if (stream->filled != sample->bytes || sample->bytes > MAX_SAMPLE_BYTES ||
+	    (sample->bytes - XF_SAMPLE_HEAD_BYTES) % 8 != 0 || sample->pcpu != stream->pcpu) {
 		give_up(stream);
 		return;
 	}
@@ -51,12 +56,19 @@ static void take_part(struct xf_stream *stream, uint32_t event, const uint8_t *b
 	if (part == 0) {
 		give_up(stream);
 		stream->open = true;
+		stream->given_up = false;
 		stream->filled = 0;
 		stream->next_part = 0;
 		stream->sequence = XF_PART_SEQUENCE(event);
 	}
-	if (!stream->open)
+	if (!stream->open) {
+		/* The sample's first part is missing, or it has been given up already. */
+		if (!stream->given_up || stream->sequence != XF_PART_SEQUENCE(event))
+			stream->broken++;
+		stream->given_up = true;
+		stream->sequence = XF_PART_SEQUENCE(event);
 		return;
+	}
 	if (part != stream->next_part || stream->sequence != XF_PART_SEQUENCE(event) ||
 	    size > sizeof(stream->sample) - stream->filled) {
 		give_up(stream);

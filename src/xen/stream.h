@@ -20,6 +20,7 @@ struct xf_stream {
 	uint32_t next_part;
 	uint32_t sequence; /* low six bits */
 	bool open;
+	bool given_up; /* the sample of @sequence, already counted: its further parts are skipped */
 	/* The books. */
 	uint64_t delivered;       /* whole samples handed on */
 	uint64_t broken;          /* samples of which a part was missing or made no sense */

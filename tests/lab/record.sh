@@ -133,26 +133,29 @@ console_is_calm() { # LINE
 	[ "$faults" = "$(guests_lost "$1")" ] || { echo "a guest died of a triple fault of its own"; return 1; }
 }
 
+# each_load start|stop LOAD[@DOMAIN]...
+each_load() {
+	local action=$1 load domain
+	shift
+	for load; do
+		domain=dom0
+		[ "${load%@*}" = "$load" ] || domain=${load#*@}
+		lab_exec load "$action" "${load%@*}" "$domain" || return 1
+	done
+}
+
 # record_loaded NAME SECONDS LOAD[@DOMAIN]...: starts the load, records, stops the load; again, at most
 # twice, when the emulator has lost the guest meanwhile.
 record_loaded() {
-	local name=$1 seconds=$2 attempt load domain line lost
+	local name=$1 seconds=$2 attempt line lost status
 	shift 2
 	for attempt in 1 2 3; do
 		line=$(($(console_lines) + 1))
-		for load; do
-			domain=dom0
-			[ "${load%@*}" = "$load" ] || domain=${load#*@}
-			lab_exec load start "${load%@*}" "$domain" || return 1
-		done
-		record "$name" "$seconds" || return 1
+		status=0
+		each_load start "$@" && record "$name" "$seconds" || status=1
 		lost=$(guests_lost "$line")
-		for load; do
-			domain=dom0
-			[ "${load%@*}" = "$load" ] || domain=${load#*@}
-			lab_exec load stop "${load%@*}" "$domain" || return 1
-		done
-		[ "$lost" != 0 ] || return 0
+		each_load stop "$@" || status=1
+		[ "$lost" != 0 ] || return $status
 		echo "the emulator lost a PVH guest (attempt $attempt)" | tee -a "$lab_tmp/lost"
 	done
 	return 1
