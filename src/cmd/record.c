@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,17 @@ static void catch_signals(void)
 	/* A reader of our output that has gone must not end us with the agent in place. */
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &action, NULL);
+}
+
+/*
+ * A busy dom0 must not keep us from the agent's lease and from its samples: while the agent is
+ * there we need little, but in time. Without the right to it we do as well as we can.
+ */
+static void be_urgent(bool urgent)
+{
+	struct sched_param priority = {.sched_priority = urgent ? 1 : 0};
+
+	sched_setscheduler(0, urgent ? SCHED_RR : SCHED_OTHER, &priority);
 }
 
 static void take_sample(void *context, const struct xf_sample *sample)
@@ -366,10 +378,12 @@ static int explain_end(const struct recorder *recorder, int result, const struct
 static int record_and_close(struct recorder *recorder)
 {
 	struct xf_error error = {0}, stop_error = {0}, end_error = {0}, file_error = {0};
-	int result = xf_record_file_write_agent(&recorder->file, &recorder->host, recorder->session,
-	                                        &error);
-	int status;
 	uint64_t lost, bytes;
+	int result, status;
+
+	be_urgent(true);
+	result = xf_record_file_write_agent(&recorder->file, &recorder->host, recorder->session,
+	                                    &error);
 
 	if (result)
 		recorder->write_error = result;
@@ -389,6 +403,7 @@ static int record_and_close(struct recorder *recorder)
 	bytes = xf_recording_written(recorder->file.writer);
 	if (xf_session_end(recorder->session, &end_error) != 0)
 		status = xf_complain(xf_host_exit(&end_error), "%s", end_error.text);
+	be_urgent(false);
 	xf_record_file_close(&recorder->file);
 	summarize(recorder->request, lost, bytes);
 	return status;

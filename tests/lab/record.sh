@@ -82,10 +82,17 @@ called_from() { # NAME INNER OUTER
 		"$lab_tmp/$1.folded"
 }
 
-# A 64-bit word of Xen's memory, read from outside the host.
+# A 64-bit word of Xen's memory, read from outside the host. The emulator translates the address as its
+# first CPU does at that moment, and an HVM guest's page tables know nothing of Xen: try until it can.
 xen_word() { # ADDRESS
-	"$LAB" qmp "$LAB_DIR" "{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":\"x /1gx 0x$1\"}}" |
-		grep -oE '0x[0-9a-f]{16}' | tail -n 1 | sed 's/0x//'
+	local word='' attempt
+	for attempt in $(seq 100); do
+		word=$("$LAB" qmp "$LAB_DIR" "{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":\"x /1gx 0x$1\"}}" |
+			grep -oE ': 0x[0-9a-f]{16}' | sed 's/: 0x//') || true
+		[ -z "$word" ] || break
+		[ "$attempt" -lt 100 ] || return 1
+	done
+	echo "$word"
 }
 
 xen_symbol() { # NAME: its address, of the running Xen
