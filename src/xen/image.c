@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -38,7 +39,8 @@ static void find_build_id(struct xf_cursor notes, struct xf_image *image)
 	}
 }
 
-static void read_segment(struct xf_cursor file, size_t offset, struct xf_image *image)
+/* Return: whether the segment is all there. */
+static bool read_segment(struct xf_cursor file, size_t offset, struct xf_image *image)
 {
 	uint32_t type, file_offset, physical, file_size;
 	struct xf_cursor content = file;
@@ -51,8 +53,8 @@ static void read_segment(struct xf_cursor file, size_t offset, struct xf_image *
 	file_size = xf_cursor_u32(&file);
 	xf_cursor_seek(&content, file_offset);
 	content = xf_cursor_sub(&content, file_size);
-	if (file.failed || content.failed)
-		return;
+	if (file.failed || (content.failed && (type == PT_LOAD || type == PT_NOTE)))
+		return false;
 	if (type == PT_LOAD && file_size > image->size) {
 		image->bytes = content.bytes;
 		image->size = content.size;
@@ -60,6 +62,7 @@ static void read_segment(struct xf_cursor file, size_t offset, struct xf_image *
 	} else if (type == PT_NOTE) {
 		find_build_id(content, image);
 	}
+	return true;
 }
 
 int xf_image_parse(const void *bytes, size_t size, struct xf_image *image, struct xf_error *error)
@@ -81,7 +84,8 @@ int xf_image_parse(const void *bytes, size_t size, struct xf_image *image, struc
 	if (header.failed)
 		return not_an_image(error, "cut short");
 	for (i = 0; i < nr; i++)
-		read_segment(file, headers + (size_t)i * ELF32_PH_BYTES, image);
+		if (!read_segment(file, headers + (size_t)i * ELF32_PH_BYTES, image))
+			return not_an_image(error, "cut short");
 	if (!image->bytes)
 		return not_an_image(error, "nothing to load in it, or cut short");
 	return 0;
