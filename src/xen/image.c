@@ -39,7 +39,7 @@ static void find_build_id(struct xf_cursor notes, struct xf_image *image)
 	}
 }
 
-/* Return: whether the segment is all there. */
+/* Return: false where the file is cut short in its headers or in code. */
 static bool read_segment(struct xf_cursor file, size_t offset, struct xf_image *image)
 {
 	uint32_t type, file_offset, physical, file_size;
@@ -53,8 +53,10 @@ static bool read_segment(struct xf_cursor file, size_t offset, struct xf_image *
 	file_size = xf_cursor_u32(&file);
 	xf_cursor_seek(&content, file_offset);
 	content = xf_cursor_sub(&content, file_size);
-	if (file.failed || (content.failed && (type == PT_LOAD || type == PT_NOTE)))
+	if (file.failed || (content.failed && type == PT_LOAD))
 		return false;
+	if (content.failed)
+		return true;
 	if (type == PT_LOAD && file_size > image->size) {
 		image->bytes = content.bytes;
 		image->size = content.size;
