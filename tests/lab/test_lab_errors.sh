@@ -134,7 +134,7 @@ is_whole() { # [FILE]
 # What was written can be read, and there are samples in it.
 is_readable() { # FILE
 	lab_get "$1" "$file" && "$TOOL" report -i "$file" >/dev/null &&
-		"$TOOL" folded -i "$file" | grep -qE ' [0-9]+$'
+		"$TOOL" folded -i "$file" -o "$file.folded" && grep -qE ' [0-9]+$' "$file.folded"
 }
 
 in_dom0() { # a line of shell
