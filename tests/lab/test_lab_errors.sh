@@ -372,7 +372,7 @@ test_disk_full() {
 	# From the moment that the agent is asked to stop; with as many samples as there can be then.
 	in_dom0 'load start hypercall'
 	expect full-at-the-end-is-status-7 7 'No space left' \
-		lab_exec env XF_FULL=tbuf:2:0=1 xf record -F 9999 -t 2.9 -o /tmp/x.data
+		lab_exec env XF_FULL=tbuf:2:0=1 xf record -F 999 -t 2.9 -o /tmp/x.data
 	in_dom0 'load stop all'
 	check what-was-written-until-the-end-can-be-read is_readable /tmp/x.data
 }
