@@ -232,8 +232,8 @@ static int fill_table(struct xf_unwind_table *table, struct xf_inference *infere
 	if (number_all(inference, dictionary, &blanks) != 0)
 		return -ENOMEM;
 	table->nr_rows = lay_rows(&inference->graph, &blanks, NULL);
-	table->starts = calloc(table->nr_rows, sizeof(*table->starts));
-	table->numbers = calloc(table->nr_rows, sizeof(*table->numbers));
+	table->starts = calloc(table->nr_rows + 1, sizeof(*table->starts));
+	table->numbers = calloc(table->nr_rows + 1, sizeof(*table->numbers));
 	table->pages = calloc(nr_pages + 1, sizeof(*table->pages));
 	if (table->starts == NULL || table->numbers == NULL || table->pages == NULL)
 		return -ENOMEM;

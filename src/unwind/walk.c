@@ -203,7 +203,7 @@ static void skip_stuffing(struct walk *walk)
 	uint64_t rip = walk->rip, word;
 
 	while (read_word(walk, walk->rsp, &word) &&
-	       word - rip + STUFFING_BYTES < 2 * STUFFING_BYTES) {
+	       word - rip + STUFFING_BYTES < 2ull * STUFFING_BYTES) {
 		const struct xf_unwind_row *row;
 
 		walk->rip = word;

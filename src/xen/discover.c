@@ -555,7 +555,7 @@ int xf_discover_layout(const struct xf_code *code, const struct xf_symbols *symb
 	struct sweep sweep = {.symbols = symbols,
 	                      .hardware_domain = address_of(symbols, "hardware_domain"),
 	                      .hvm_set_cr3 = address_of(symbols, "hvm_set_cr3")};
-	struct xf_text_range range;
+	struct xf_text_range range = {0};
 	int result = xf_discover_text(symbols, &range, error);
 
 	if (result)

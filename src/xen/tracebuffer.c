@@ -85,21 +85,20 @@ void xf_trace_release(struct xf_trace_claim *claim)
 	free(claim);
 }
 
-/* Maps @nr pages of Xen's, whose frame numbers are in @frames. Return: NULL and @error. */
-static void *map_pages(struct xf_tracebuffers *buffers, const xen_pfn_t *frames, size_t nr,
-                       int protection, struct xf_error *error)
+/* Maps @nr pages of Xen's, whose frame numbers are in @frames, as *@mapped. */
+static int map_pages(struct xf_tracebuffers *buffers, const xen_pfn_t *frames, size_t nr,
+                     int protection, void **mapped, struct xf_error *error)
 {
 	int *errors = calloc(nr, sizeof(*errors));
-	void *mapped = NULL;
+	int result = 0;
 
-	if (errors)
-		mapped = xenforeignmemory_map(buffers->foreign, DOMID_XEN, protection, nr, frames,
-		                              errors);
-	if (!mapped)
-		xf_fail(error, errors ? -errno : -ENOMEM, "mapping Xen's trace buffers: %s",
-		        strerror(errors ? errno : ENOMEM));
+	if (!errors)
+		return xf_fail(error, -ENOMEM, "out of memory");
+	*mapped = xenforeignmemory_map(buffers->foreign, DOMID_XEN, protection, nr, frames, errors);
+	if (!*mapped)
+		result = xf_fail(error, -EIO, "mapping Xen's trace buffers: %s", strerror(errno));
 	free(errors);
-	return mapped;
+	return result;
 }
 
 /* The page list: u16 pages per buffer, u16 offset per pCPU; there, in units of u32, frame numbers.
@@ -108,19 +107,25 @@ static int map_info(struct xf_tracebuffers *buffers, const struct xf_xen_trace_i
                     struct xf_error *error)
 {
 	xen_pfn_t *frames;
+	int result;
 	size_t i;
 
 	buffers->info_pages = info->info_bytes / PAGE;
-	frames = calloc(buffers->info_pages + 1, sizeof(*frames));
+	if (!buffers->info_pages)
+		return xf_fail(error, -EIO, "Xen's list of trace buffer pages is empty");
+	frames = calloc(buffers->info_pages, sizeof(*frames));
 	if (!frames)
 		return xf_fail(error, -ENOMEM, "out of memory");
 	for (i = 0; i < buffers->info_pages; i++)
 		frames[i] = info->info_mfn + i;
-	buffers->info = map_pages(buffers, frames, buffers->info_pages, PROT_READ, error);
+	result = map_pages(buffers, frames, buffers->info_pages, PROT_READ, &buffers->info, error);
 	free(frames);
-	if (!buffers->info)
-		return error ? error->code : -EIO;
+	if (result)
+		return result;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mapped, or we had returned */
 	buffers->pages = *(const uint16_t *)buffers->info;
+	if (!buffers->pages)
+		return xf_fail(error, -EIO, "Xen's trace buffers have no pages");
 	return 0;
 }
 
@@ -130,9 +135,11 @@ static int map_pcpu(struct xf_tracebuffers *buffers, unsigned int pcpu, struct x
 	const uint32_t *words = buffers->info;
 	size_t offset, i;
 	xen_pfn_t *frames;
-	void *mapped;
+	void *mapped = NULL;
+	int result;
 
 	xf_stream_init(&buffers->pcpus[pcpu].stream, pcpu);
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): map_info has mapped it */
 	if ((pcpu + 2) * sizeof(uint16_t) > buffers->info_pages * PAGE || !offsets[pcpu])
 		return 0;
 	offset = offsets[pcpu];
@@ -143,10 +150,11 @@ static int map_pcpu(struct xf_tracebuffers *buffers, unsigned int pcpu, struct x
 		return xf_fail(error, -ENOMEM, "out of memory");
 	for (i = 0; i < buffers->pages; i++)
 		frames[i] = words[offset + i];
-	mapped = map_pages(buffers, frames, buffers->pages, PROT_READ | PROT_WRITE, error);
+	result = map_pages(buffers, frames, buffers->pages, PROT_READ | PROT_WRITE, &mapped, error);
 	free(frames);
-	buffers->pcpus[pcpu].indices = mapped;
-	return mapped ? 0 : (error ? error->code : -EIO);
+	if (!result)
+		buffers->pcpus[pcpu].indices = mapped;
+	return result;
 }
 
 /* Xen allocates once a boot: ask for less until it has the memory. */
@@ -187,8 +195,6 @@ static int map_all(struct xf_tracebuffers *buffers, struct xf_error *error)
 	result = xf_xen_trace_enable(buffers->xen, false, error);
 	if (!result)
 		result = map_info(buffers, &info, error);
-	if (!result && !buffers->pages)
-		result = xf_fail(error, -EIO, "Xen's trace buffers have no pages");
 	for (pcpu = 0; !result && pcpu <= buffers->max_pcpu; pcpu++) {
 		result = map_pcpu(buffers, pcpu, error);
 		if (!result && buffers->pcpus[pcpu].indices)
