@@ -159,6 +159,8 @@ static void become_command(char **command, int gate)
 {
 	char go;
 
+	/* exec resets what is caught, but not what is ignored. */
+	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (read(gate, &go, 1) != 1)
 		_exit(126);
@@ -258,6 +260,13 @@ static void show_progress(const struct recorder *recorder, int64_t elapsed)
 	        recorder->host.machine.online_pcpus);
 }
 
+static int write_failed(const struct recorder *recorder, struct xf_error *error)
+{
+	return xf_fail(error, recorder->write_error,
+	               "writing %s: %s; what was written until then can be read",
+	               recorder->file.path, strerror(-recorder->write_error));
+}
+
 /* What is done every second. */
 static int keep_file(struct recorder *recorder, struct xf_error *error)
 {
@@ -293,9 +302,7 @@ static int record(struct recorder *recorder, struct xf_error *error)
 			result = keep_file(recorder, error);
 		}
 		if (!result && recorder->write_error)
-			result = xf_fail(error, recorder->write_error,
-			                 "writing %s: %s; what was written until then can be read",
-			                 recorder->file.path, strerror(-recorder->write_error));
+			result = write_failed(recorder, error);
 		if (terminal && elapsed - shown >= PROGRESS_MS) {
 			shown = elapsed;
 			show_progress(recorder, elapsed);
@@ -391,6 +398,9 @@ static int record_and_close(struct recorder *recorder)
 		result = record(recorder, &error);
 	if (result != -ECANCELED && xf_session_stop(recorder->session, &stop_error) != 0)
 		xf_complain(0, "%s", stop_error.text);
+	/* The last samples may have found the disk full. */
+	if (!result && recorder->write_error)
+		result = write_failed(recorder, &error);
 	if (recorder->request->verbose)
 		tell_books(recorder);
 	status = explain_end(recorder, result, &error);

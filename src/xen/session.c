@@ -138,7 +138,7 @@ int xf_session_remove_agent(struct xf_xen *xen, bool *removed, struct xf_error *
 		result = xf_xen_livepatch_act(xen, XF_AGENT_NAME, XF_LIVEPATCH_UNLOAD, error);
 		*removed = !result;
 	}
-	return result;
+	return result ? result : xf_trace_reset(xen, error);
 }
 
 static int remove_leftover(struct xf_session *session, struct xf_error *error)

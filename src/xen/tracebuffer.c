@@ -13,9 +13,11 @@
 #include <xenevtchn.h>
 #include <xenforeignmemory.h>
 
-#define PAGE         4096u
-#define PAGES_WANTED 64u /* per pCPU: 256 KiB, about 800 samples */
-#define PAGES_LEAST  8u
+#define PAGE             4096u
+#define PAGES_WANTED     64u /* per pCPU: 256 KiB, about 800 samples */
+#define PAGES_LEAST      8u
+/* Xen's event mask after boot: TRC_ALL. */
+#define XEN_DEFAULT_MASK 0x0ffff000u
 
 struct indices {
 	uint32_t consumer;
@@ -32,6 +34,7 @@ struct xf_tracebuffers {
 	struct xf_xen *xen;
 	unsigned int max_pcpu;
 	uint32_t old_mask;
+	bool old_mask_known; /* nothing is changed, nor put back, before */
 	xenforeignmemory_handle *foreign;
 	void *info;
 	size_t info_pages;
@@ -173,6 +176,17 @@ static int allocate(struct xf_xen *xen, struct xf_error *error)
 	return result;
 }
 
+int xf_trace_reset(struct xf_xen *xen, struct xf_error *error)
+{
+	struct xf_xen_trace_info info;
+	int result = xf_xen_trace_info(xen, &info, error);
+
+	if (result || (info.event_mask & ~XF_LEASE_MASK) != XF_TRACE_MASK)
+		return result;
+	result = xf_xen_trace_enable(xen, false, error);
+	return result ? result : xf_xen_trace_mask(xen, XEN_DEFAULT_MASK, error);
+}
+
 static size_t data_bytes(const struct xf_tracebuffers *buffers)
 {
 	return buffers->pages * PAGE - sizeof(struct indices);
@@ -184,6 +198,10 @@ static int map_all(struct xf_tracebuffers *buffers, struct xf_error *error)
 	unsigned int pcpu;
 	int result = xf_xen_trace_info(buffers->xen, &info, error);
 
+	if (!result) {
+		buffers->old_mask = info.event_mask;
+		buffers->old_mask_known = true;
+	}
 	if (!result && !info.info_mfn) {
 		result = allocate(buffers->xen, error);
 		if (!result)
@@ -191,7 +209,6 @@ static int map_all(struct xf_tracebuffers *buffers, struct xf_error *error)
 	}
 	if (result)
 		return result;
-	buffers->old_mask = info.event_mask;
 	result = xf_xen_trace_enable(buffers->xen, false, error);
 	if (!result)
 		result = map_info(buffers, &info, error);
@@ -214,7 +231,6 @@ int xf_tracebuffers_open(struct xf_xen *xen, unsigned int max_pcpu,
 		return xf_fail(error, -ENOMEM, "out of memory");
 	opened->xen = xen;
 	opened->max_pcpu = max_pcpu;
-	opened->old_mask = 0xffffffffu;
 	opened->pcpus = calloc(max_pcpu + 1, sizeof(*opened->pcpus));
 	opened->foreign = xenforeignmemory_open(NULL, 0);
 	if (!opened->pcpus)
@@ -243,8 +259,10 @@ void xf_tracebuffers_close(struct xf_tracebuffers *buffers)
 
 	if (!buffers)
 		return;
-	xf_xen_trace_enable(buffers->xen, false, NULL);
-	xf_xen_trace_mask(buffers->xen, buffers->old_mask, NULL);
+	if (buffers->old_mask_known) {
+		xf_xen_trace_enable(buffers->xen, false, NULL);
+		xf_xen_trace_mask(buffers->xen, buffers->old_mask, NULL);
+	}
 	for (pcpu = 0; buffers->pcpus && pcpu <= buffers->max_pcpu; pcpu++)
 		if (buffers->pcpus[pcpu].indices)
 			xenforeignmemory_unmap(buffers->foreign,

@@ -18,6 +18,12 @@ struct xf_trace_claim;
 int xf_trace_claim(struct xf_trace_claim **claim, struct xf_error *error);
 void xf_trace_release(struct xf_trace_claim *claim);
 
+/*
+ * Where a killed recorder has left tracing on and the agent's event mask set: off, and the mask as
+ * Xen boots with. To be called with the claim held. Return: 0 or a negative errno value.
+ */
+int xf_trace_reset(struct xf_xen *xen, struct xf_error *error);
+
 struct xf_tracebuffers;
 
 /*
