@@ -49,8 +49,12 @@ struct xf_pcpu {
 	uint32_t idle;
 	uint32_t idle_reported; /* of @idle, already in a record */
 	uint32_t skipped;
-	int64_t kicked_at;   /* when @kicked was set */
-	int64_t due;         /* the next sample */
+	int64_t kicked_at; /* when @kicked was set */
+	int64_t due;       /* the next sample */
+	/* It ran no timers of late: others' are not given to it before. Any tick may write it,
+	   without the lock: whichever value stays is as good. */
+	int64_t stuck_until;
+	uint32_t ticker;     /* the pCPU that @timer is on */
 	int64_t reported_at; /* the last statistics record */
 	uint64_t random;
 

@@ -21,6 +21,8 @@
 #define NEIGHBOURS       8u        /* looked at by each tick */
 #define CLOSING_PAUSE    5000000ll /* for the last NMI to land and the last softirq to run */
 #define CLOSING_PATIENCE 4u
+#define STUCK            10000000ll /* overdue by that much beyond a period: its ticker runs no timers */
+#define STUCK_FOR        100000000ll
 #define LEASE_LOOK       200000000ll /* however low the frequency, the lease is looked at so often */
 
 static bool try_lock(struct xf_pcpu *pcpu)
@@ -119,7 +121,7 @@ static void advance(struct xf_pcpu *pcpu, int64_t now)
  * that ticks are spread evenly and wake nobody; or the next one online.
  * Return: @target where no other pCPU is online.
  */
-static uint32_t choose_ticker(uint32_t target, uint32_t self)
+static uint32_t choose_ticker(uint32_t target, uint32_t self, int64_t now)
 {
 	uint32_t nr = xf_config.nr_pcpus;
 	uint32_t other = target;
@@ -130,9 +132,9 @@ static uint32_t choose_ticker(uint32_t target, uint32_t self)
 
 		if (!xf_peek_online(cpu))
 			continue;
-		if (!is_idle(cpu, self))
+		if (!is_idle(cpu, self) && xf_pcpus[cpu].stuck_until <= now)
 			return cpu;
-		if (other == target)
+		if (other == target || xf_pcpus[other].stuck_until > now)
 			other = cpu;
 	}
 	for (i = 0; i < nr && other == target; i++)
@@ -156,13 +158,14 @@ static void arm_on(uint32_t target, uint32_t ticker, int64_t now)
 	/* pCPU 0's timer also looks at the lease. */
 	if (target == 0 && when > now + LEASE_LOOK)
 		when = now + LEASE_LOOK;
+	pcpu->ticker = ticker;
 	migrate_timer(&pcpu->timer, ticker);
 	set_timer(&pcpu->timer, when);
 }
 
 static void arm(uint32_t target, uint32_t self, int64_t now)
 {
-	arm_on(target, choose_ticker(target, self), now);
+	arm_on(target, choose_ticker(target, self, now), now);
 }
 
 /*
@@ -215,10 +218,28 @@ static void sweep(uint32_t self, int64_t now)
 }
 
 /*
- * Neighbours whose timer should have fired a period ago: its pCPU runs no timers. They are served
- * and their timers taken over; our own goes to whoever of the others we come upon by chance.
+ * A pCPU whose timer should have fired long ago: the pCPU that it is on runs no timers. Others get
+ * their NMI from us, and we take the timer over. Our own sample is beyond us, and our timer goes to
+ * a third pCPU; not at once, so that pCPUs that are merely slow do not keep each other busy with
+ * it.
  */
-static void serve_overdue(uint32_t target, uint32_t self, int64_t now)
+static void serve_overdue(uint32_t cpu, uint32_t self, int64_t now)
+{
+	struct xf_pcpu *pcpu = &xf_pcpus[cpu];
+
+	if (pcpu->ticker < xf_config.nr_pcpus && now - pcpu->due >= xf_agent.period + STUCK)
+		xf_pcpus[pcpu->ticker].stuck_until = now + STUCK_FOR;
+	if (cpu != self) {
+		serve(cpu, self, now);
+		arm_on(cpu, self, now);
+	} else if (xf_config.nr_pcpus > 2 && now - pcpu->due >= xf_agent.period + STUCK) {
+		pcpu->due = now + xf_agent.period / 4;
+		arm(cpu, self, now);
+	}
+}
+
+/* Looks at @target and a few neighbours for samples that are overdue by a period. */
+static void look_around(uint32_t target, uint32_t self, int64_t now)
 {
 	uint32_t nr = xf_config.nr_pcpus;
 	uint32_t i;
@@ -226,17 +247,11 @@ static void serve_overdue(uint32_t target, uint32_t self, int64_t now)
 	for (i = 0; i < nr && i <= NEIGHBOURS; i++) {
 		uint32_t cpu = (target + i) % nr;
 		struct xf_pcpu *pcpu = &xf_pcpus[cpu];
-		uint32_t ticker = self;
 
 		if (pcpu->parked || now - pcpu->due < xf_agent.period || !try_lock(pcpu))
 			continue;
-		if (!pcpu->parked && !pcpu->closed && now - pcpu->due >= xf_agent.period) {
-			serve(cpu, self, now);
-			if (cpu == self)
-				ticker = (cpu + 1 + pcpu->random % (nr - 1)) % nr;
-			if (xf_peek_online(ticker))
-				arm_on(cpu, ticker, now);
-		}
+		if (!pcpu->parked && !pcpu->closed && now - pcpu->due >= xf_agent.period)
+			serve_overdue(cpu, self, now);
 		unlock(pcpu);
 	}
 }
@@ -271,7 +286,7 @@ static void pace(uint32_t target, uint32_t self, int64_t now)
 	unlock(pcpu);
 	if (target == 0 && due)
 		sweep(self, now);
-	serve_overdue(target, self, now);
+	look_around(target, self, now);
 }
 
 /* Has the tool given a sign of life, and not asked us to stop? */
