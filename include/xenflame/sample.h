@@ -41,7 +41,7 @@
  */
 #define XF_LEASE_MASK 0x00000fffu
 #define XF_LEASE_STOP 0u
-#define XF_LEASE_NS 1700000000ll
+#define XF_LEASE_NS   1700000000ll
 
 /* Control records: up to seven 32-bit words, the first one always the pCPU they speak of. */
 enum xf_control {

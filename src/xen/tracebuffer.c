@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <xenevtchn.h>
 #include <xenforeignmemory.h>
 
 #define PAGE             4096u
 #define PAGES_WANTED     64u /* per pCPU: 256 KiB, about 800 samples */
 #define PAGES_LEAST      8u
+#define CLAIM_TURNS      10u
+#define CLAIM_PAUSE_US   100000u
 /* Xen's event mask after boot: TRC_ALL. */
 #define XEN_DEFAULT_MASK 0x0ffff000u
 
@@ -47,6 +50,19 @@ struct xf_trace_claim {
 	xenevtchn_handle *events;
 };
 
+/* A reader that is about to end has a moment for it. Return: 0 or a negative errno value. */
+static int bind_event(xenevtchn_handle *events)
+{
+	unsigned int turns;
+
+	for (turns = 0; xenevtchn_bind_virq(events, VIRQ_TBUF) < 0; turns++) {
+		if (errno != EEXIST || turns == CLAIM_TURNS)
+			return -errno;
+		usleep(CLAIM_PAUSE_US);
+	}
+	return 0;
+}
+
 int xf_trace_claim(struct xf_trace_claim **claim, struct xf_error *error)
 {
 	struct xf_trace_claim *taken = calloc(1, sizeof(*taken));
@@ -56,23 +72,24 @@ int xf_trace_claim(struct xf_trace_claim **claim, struct xf_error *error)
 		return xf_fail(error, -ENOMEM, "out of memory");
 	taken->events = xenevtchn_open(NULL, 0);
 	if (!taken->events) {
-		result = xf_fail(error, -ENODEV,
-		                 "cannot open /dev/xen/evtchn: %s: load the kernel "
-		                 "module xen-evtchn",
-		                 strerror(errno));
+		result = xf_fail(
+		        error, -ENODEV,
+		        "cannot open /dev/xen/evtchn: %s: load the kernel module xen-evtchn",
+		        strerror(errno));
 		free(taken);
 		return result;
 	}
-	if (xenevtchn_bind_virq(taken->events, VIRQ_TBUF) < 0) {
-		result = errno == EEXIST || errno == EBUSY
-		                 ? xf_fail(error, -EBUSY,
-		                           "Xen's trace buffers are in use by another program "
-		                           "(xentrace, "
-		                           "or another xenflame): they have one reader at a time; "
-		                           "stop "
-		                           "that one first")
-		                 : xf_fail(error, -errno, "claiming Xen's trace buffers: %s",
-		                           strerror(errno));
+	result = bind_event(taken->events);
+	if (result) {
+		if (result == -EEXIST)
+			result = xf_fail(
+			        error, -EBUSY,
+			        "Xen's trace buffers are in use by another program "
+			        "(xentrace, or another xenflame): they have one reader at a "
+			        "time; stop that one first");
+		else
+			xf_fail(error, result, "claiming Xen's trace buffers: %s",
+			        strerror(-result));
 		xf_trace_release(taken);
 		return result;
 	}
