@@ -26,6 +26,7 @@
 struct server {
 	int port, epoll, signals;
 	uint32_t session; /* 0: none */
+	uint32_t started; /* the last session that was started here; 0: none */
 	pid_t child;      /* 0: none, or reaped */
 	int exit_status;  /* of the reaped child, -1 before */
 	int in, out, err; /* our ends of the command's descriptors, -1 when closed */
@@ -183,7 +184,10 @@ static size_t take_frame(struct server *s)
 	if (s->received_len < sizeof(frame) + frame.length)
 		return 0;
 	if (frame.type == LAB_START) {
-		start_command(s, frame.session, data, frame.length);
+		/* The client repeats itself where we are slow to answer: once is enough. */
+		if (frame.session != s->started)
+			start_command(s, frame.session, data, frame.length);
+		s->started = frame.session;
 	} else if (frame.session == s->session) {
 		switch (frame.type) {
 		case LAB_STDIN:
