@@ -52,7 +52,7 @@ test_workloads() {
 test_workloads_together() {
 	local name domain regexes regex loads=()
 	while read -r name domain regexes; do
-		loads+=("$name@$domain")
+		[ "$domain,$LAB_GUESTS" = pvh,pv ] || loads+=("$name@$domain")
 	done < <(lab_expectations | grep -vE '^(burn|idle) ')
 	check all-workloads-are-recorded record_loaded all $((SECONDS_EACH * 3)) "${loads[@]}"
 	check all-produced-is-delivered-plus-lost books_add_up all
@@ -74,8 +74,9 @@ test_shares() {
 }
 
 test_mixed() {
-	check a-mixed-load-is-recorded record_loaded mixed $((SECONDS_EACH * 2)) \
-		pagetables hypercall exits@pvh
+	local loads=(pagetables hypercall)
+	[ "$LAB_GUESTS" = pv ] || loads+=(exits@pvh)
+	check a-mixed-load-is-recorded record_loaded mixed $((SECONDS_EACH * 2)) "${loads[@]}"
 	check mixed-produced-is-delivered-plus-lost books_add_up mixed
 	check at-least-95-percent-of-xens-stacks-are-complete complete_at_least mixed 950
 	check record-says-how-many-stacks-are-complete \
@@ -98,7 +99,7 @@ script_counts_as_folded() {
 for xen in $LAB_XENS; do
 	LAB_PREFIX="$xen-"
 	rm -f "$lab_tmp/symbols"
-	lab_boot --xen "$xen" --guests pvh,pv
+	lab_boot --xen "$xen" --guests "$LAB_GUESTS"
 	before=$(console_lines)
 	lab_put "$TOOL" /usr/local/bin/
 	check check-says-yes lab_exec xenflame check
