@@ -5,6 +5,9 @@
  * It sleeps in epoll_wait and nowhere else, without a time-out while no command runs: an idle
  * host must look idle to the profiler. The port is watched edge-triggered because the kernel
  * reports "hung up" on it as long as no client is connected, which would wake us without end.
+ *
+ * That a client comes or goes reaches the kernel on another queue than what it writes, and later
+ * where the host is busy: "nobody is connected" means something only when it stays so (GONE_MS).
  */
 #define _GNU_SOURCE
 #include "channel.h"
@@ -21,12 +24,16 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define GONE_MS 5000 /* a client that is not connected for so long has gone */
 
 struct server {
 	int port, epoll, signals;
 	uint32_t session; /* 0: none */
 	uint32_t started; /* the last session that was started here; 0: none */
+	int64_t gone_at;  /* since when the session's client is missing, in ms; 0: it is there */
 	pid_t child;      /* 0: none, or reaped */
 	int exit_status;  /* of the reaped child, -1 before */
 	int in, out, err; /* our ends of the command's descriptors, -1 when closed */
@@ -65,6 +72,7 @@ static void end_session(struct server *s, int signo)
 		kill(-s->child, signo);
 	s->child = 0;
 	s->session = 0;
+	s->gone_at = 0;
 	s->exit_status = -1;
 	s->input_at = s->input_len = 0;
 	s->output_at = s->output_len = 0;
@@ -155,7 +163,7 @@ static void start_command(struct server *s, uint32_t session, const unsigned cha
 	for (int i = 0; i < 3; i++)
 		if (i == 0 || theirs[i] != theirs[0])
 			close(theirs[i]);
-	s->session = session;
+	s->session = s->started = session;
 	s->child = child;
 	s->in = ours[0];
 	s->out = ours[1];
@@ -169,6 +177,16 @@ static void start_command(struct server *s, uint32_t session, const unsigned cha
 	queue_frame(s, LAB_STARTED, NULL, 0);
 }
 
+/* How many bytes to skip to where a frame may begin, at least one. */
+static size_t to_next_magic(const struct server *s)
+{
+	const uint32_t magic = LAB_MAGIC;
+	const unsigned char *next =
+	        memchr(s->received + 1, *(const unsigned char *)&magic, s->received_len - 1);
+
+	return next ? (size_t)(next - s->received) : s->received_len;
+}
+
 /* Handle one frame. Return: bytes consumed; 0 when it must wait, for input or for more of it. */
 static size_t take_frame(struct server *s)
 {
@@ -180,14 +198,13 @@ static size_t take_frame(struct server *s)
 		return 0;
 	memcpy(&frame, s->received, sizeof(frame));
 	if (frame.magic != LAB_MAGIC || frame.length > LAB_PAYLOAD || frame.session == 0)
-		return 1;
+		return to_next_magic(s);
 	if (s->received_len < sizeof(frame) + frame.length)
 		return 0;
 	if (frame.type == LAB_START) {
 		/* The client repeats itself where we are slow to answer: once is enough. */
 		if (frame.session != s->started)
 			start_command(s, frame.session, data, frame.length);
-		s->started = frame.session;
 	} else if (frame.session == s->session) {
 		switch (frame.type) {
 		case LAB_STDIN:
@@ -259,24 +276,43 @@ static bool read_output(struct server *s, int *fd, enum lab_type type)
 	return false;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* The kernel says that nobody is connected. When it has said so for long, end the command; its exit
+ * status waits for a client that was only thought to be gone. */
+static void client_is_missing(struct server *s)
+{
+	static const int signals[] = {SIGHUP, SIGTERM, SIGCONT};
+
+	if (s->child <= 0) {
+		s->gone_at = 0;
+		return;
+	}
+	if (s->gone_at == 0)
+		s->gone_at = now_ms();
+	if (now_ms() - s->gone_at < GONE_MS)
+		return;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		kill(-s->child, signals[i]);
+	s->gone_at = 0;
+}
+
 static bool read_port(struct server *s)
 {
 	size_t room = sizeof(s->received) - s->received_len;
 	ssize_t n = room ? read(s->port, s->received + s->received_len, room) : -1;
 	size_t used = 0, step;
 
-	if (n == 0) { /* no client, or not any more */
-		s->received_len = 0;
-		if (s->session) {
-			int signals[] = {SIGHUP, SIGTERM, SIGCONT};
-
-			for (size_t i = 0; s->child > 0 && i < sizeof(signals) / sizeof(signals[0]);
-			     i++)
-				kill(-s->child, signals[i]);
-			end_session(s, SIGTERM);
-		}
-		return false;
-	}
+	if (n == 0)
+		client_is_missing(s);
+	else
+		s->gone_at = 0;
 	if (n > 0)
 		s->received_len += (size_t)n;
 	while ((step = take_frame(s)) > 0) {
@@ -373,7 +409,7 @@ static void serve(const char *device)
 			if (!moved)
 				moved = finish(&s);
 		} while (moved);
-		epoll_wait(s.epoll, &event, 1, -1);
+		epoll_wait(s.epoll, &event, 1, s.gone_at ? GONE_MS / 10 : -1);
 	}
 }
 

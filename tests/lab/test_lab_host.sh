@@ -48,6 +48,30 @@ interrupted() { # SIGINT to the client reaches the command
 	[ "$status" = 9 ] && grep -q 'got it' "$lab_tmp/int"
 }
 
+# Short commands from several clients, one after the other on the same channels, on a busy host: each
+# runs once, and its client hears of its end.
+each_runs_once() { # CLIENTS COMMANDS
+	local client pids=() failed=0 ran
+	lab_exec load start pagetables
+	for client in $(seq "$1"); do
+		(
+			for _ in $(seq "$2"); do
+				lab_exec sh -c 'echo ran >>/tmp/ran.$1' ran "$client" || exit 1
+			done
+		) &
+		pids+=($!)
+	done
+	for client in "${pids[@]}"; do
+		wait "$client" || failed=1
+	done
+	lab_exec load stop pagetables
+	ran=$(lab_exec sh -c 'cat /tmp/ran.* | wc -l')
+	[ "$failed" = 0 ] && [ "$ran" = $(($1 * $2)) ] || {
+		echo "$(($1 * $2)) commands, $ran ran"
+		return 1
+	}
+}
+
 workload() { # workload NAME DOMAIN: starts, runs, stops
 	lab_exec load start "$1" "$2" && lab_exec sleep 1 && says "$1" lab_exec load list "$2" &&
 		lab_exec load stop "$1" "$2" && says '' lab_exec load list "$2"
@@ -102,6 +126,7 @@ for xen in $LAB_XENS; do
 	check "stdout and stderr apart" output_apart
 	check "two commands at once" two_at_once
 	check "SIGINT goes through" interrupted
+	check "each command runs once on a busy host" each_runs_once 3 60
 	check "put and get of nothing" round_trip 0
 	check "put and get of 3 MB" round_trip 3000001
 	check "both guests are up" lab_exec sh -c 'xl domid pvh && xl domid pv'
