@@ -37,14 +37,10 @@ static int print_requirements(struct xf_host *host)
 static int run(int argc, char **argv)
 {
 	struct xf_host host = {0};
-	const char *value;
-	int option = xf_options_next(&xf_command_check, argc, argv, &value);
 	int status;
 
-	if (option == XF_OPTIONS_HELPED)
-		return XF_EXIT_OK;
-	if (option != XF_OPTIONS_END || xf_options_no_arguments(&xf_command_check, argc, argv))
-		return XF_EXIT_USAGE;
+	if (!xf_options_read(&xf_command_check, argc, argv, NULL, &status))
+		return status;
 	status = print_requirements(&host);
 	xf_host_close(&host);
 	if (fflush(stdout) != 0)

@@ -3,6 +3,8 @@
 #ifndef XF_CMD_COMMANDS_H
 #define XF_CMD_COMMANDS_H
 
+#include <stdbool.h>
+
 /* Exit statuses, the same for every subcommand; docs and man pages list them. */
 enum xf_exit {
 	XF_EXIT_OK = 0,
@@ -27,6 +29,7 @@ struct xf_command {
 	const char *summary;               /* one line, lower case, no full stop */
 	const char *const *help;           /* further lines, NULL-terminated */
 	const struct xf_option *options;   /* options.h; listed before @help; NULL: none */
+	bool takes_arguments;              /* from the first one that is no option */
 	int (*run)(int argc, char **argv); /* argv[0] is the subcommand; returns enum xf_exit */
 };
 

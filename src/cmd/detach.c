@@ -37,13 +37,10 @@ static int detach(void)
 
 static int run(int argc, char **argv)
 {
-	const char *value;
-	int option = xf_options_next(&xf_command_detach, argc, argv, &value);
+	int status;
 
-	if (option == XF_OPTIONS_HELPED)
-		return XF_EXIT_OK;
-	if (option != XF_OPTIONS_END || xf_options_no_arguments(&xf_command_detach, argc, argv))
-		return XF_EXIT_USAGE;
+	if (!xf_options_read(&xf_command_detach, argc, argv, NULL, &status))
+		return status;
 	return detach();
 }
 

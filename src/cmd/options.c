@@ -32,7 +32,14 @@ static size_t option_count(const struct xf_command *command)
 	return nr;
 }
 
-int xf_options_next(const struct xf_command *command, int argc, char **argv, const char **value)
+enum {
+	END = -1,
+	WRONG = -2, /* told */
+	HELPED = -3,
+};
+
+/* Return: the index of the next option and *@value, or one of the above. */
+static int next_option(const struct xf_command *command, int argc, char **argv, const char **value)
 {
 	struct option table[OPTIONS_MAX] = {0};
 	char letters[2 * OPTIONS_MAX + 8] = "+h";
@@ -56,10 +63,10 @@ int xf_options_next(const struct xf_command *command, int argc, char **argv, con
 	got = getopt_long(argc, argv, letters, table, NULL);
 	*value = optarg;
 	if (got == -1)
-		return XF_OPTIONS_END;
+		return END;
 	if (got == 'h') {
 		xf_command_help(stdout, command);
-		return XF_OPTIONS_HELPED;
+		return HELPED;
 	}
 	for (size_t i = 0; i < nr; i++) {
 		if (got == table[i].val)
@@ -67,7 +74,30 @@ int xf_options_next(const struct xf_command *command, int argc, char **argv, con
 	}
 	/* getopt_long has told what is wrong. */
 	fprintf(stderr, "Try 'xenflame help %s'.\n", command->name);
-	return XF_OPTIONS_WRONG;
+	return WRONG;
+}
+
+bool xf_options_read(const struct xf_command *command, int argc, char **argv, void *request,
+                     int *status)
+{
+	const char *value;
+	int option;
+
+	*status = XF_EXIT_USAGE;
+	while ((option = next_option(command, argc, argv, &value)) >= 0) {
+		if (!command->options[option].take(request, value))
+			return false;
+	}
+	if (option == HELPED)
+		*status = XF_EXIT_OK;
+	if (option != END)
+		return false;
+	if (optind < argc && !command->takes_arguments) {
+		xf_complain(0, "%s takes no argument '%s' (a recording is named with -i FILE)",
+		            command->name, argv[optind]);
+		return false;
+	}
+	return true;
 }
 
 bool xf_option_number(const char *option, const char *text, uint64_t least, uint64_t most,
@@ -85,15 +115,6 @@ bool xf_option_number(const char *option, const char *text, uint64_t least, uint
 	}
 	*number = value;
 	return true;
-}
-
-int xf_options_no_arguments(const struct xf_command *command, int argc, char **argv)
-{
-	if (optind >= argc)
-		return XF_EXIT_OK;
-	return xf_complain(XF_EXIT_USAGE,
-	                   "%s takes no argument '%s' (a recording is named with -i FILE)",
-	                   command->name, argv[optind]);
 }
 
 static void print_option(FILE *out, const struct xf_option *option)
@@ -127,41 +148,4 @@ void xf_command_help(FILE *out, const struct xf_command *command)
 		fputc('\n', out);
 	for (size_t i = 0; command->help && command->help[i]; i++)
 		fprintf(out, "%s\n", command->help[i]);
-}
-
-bool xf_option_by(const char *value, struct xf_profile_options *options)
-{
-	char *copy = strdup(value);
-	char *rest = copy;
-	const char *word;
-	bool good = copy && value[0];
-
-	options->by_domain = options->by_vcpu = options->by_pcpu = false;
-	while (good && (word = strsep(&rest, ","))) {
-		if (strcmp(word, "domain") == 0)
-			options->by_domain = true;
-		else if (strcmp(word, "vcpu") == 0)
-			options->by_vcpu = true;
-		else if (strcmp(word, "pcpu") == 0)
-			options->by_pcpu = true;
-		else
-			good = strcmp(value, "none") == 0;
-	}
-	free(copy);
-	if (!good)
-		xf_complain(0,
-		            "--by wants domain, vcpu, pcpu, several of them with commas, or"
-		            " none; not '%s'",
-		            value);
-	return good;
-}
-
-bool xf_option_pcpu(const char *value, struct xf_profile_options *options)
-{
-	uint64_t number;
-
-	if (!xf_option_number("--pcpu", value, 0, UINT16_MAX, &number))
-		return false;
-	options->pcpu = (uint32_t)number;
-	return true;
 }

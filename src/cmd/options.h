@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "cmd/commands.h"
-#include "profile/profile.h"
 #include "profile/recording.h"
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -23,20 +22,18 @@ struct xf_option {
 	char letter;          /* short name; 0: none */
 	const char *argument; /* what it takes, as help shows it; NULL: nothing */
 	const char *help;     /* one line */
-};
-
-enum {
-	XF_OPTIONS_END = -1,    /* no more options; arguments start at argv[optind] */
-	XF_OPTIONS_WRONG = -2,  /* told on stderr: return XF_EXIT_USAGE */
-	XF_OPTIONS_HELPED = -3, /* --help was asked for and printed: return XF_EXIT_OK */
+	/* Puts @value (NULL where it takes none) into the command's @request. Return: whether it
+	 * makes sense; told otherwise. */
+	bool (*take)(void *request, const char *value);
 };
 
 /*
- * The next option of @command's table on the command line; -h and --help are understood beside it.
- * Reading stops at the first argument that is no option.
- * Return: its index in the table and *@value (NULL where it takes none), or one of the above.
+ * Reads the command line into @request: all options of @command's table, and -h and --help beside
+ * it. Where the command takes arguments they begin at argv[optind].
+ * Return: whether the command is to go on; if not *@status is what it returns.
  */
-int xf_options_next(const struct xf_command *command, int argc, char **argv, const char **value);
+bool xf_options_read(const struct xf_command *command, int argc, char **argv, void *request,
+                     int *status);
 
 /* Return: whether @text is a decimal number from @least to @most, in *@number; told otherwise. */
 bool xf_option_number(const char *option, const char *text, uint64_t least, uint64_t most,
@@ -45,18 +42,8 @@ bool xf_option_number(const char *option, const char *text, uint64_t least, uint
 /* Prints "xenflame: TEXT" on stderr. Return: @status. */
 int xf_complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Complains where arguments are left that nobody takes. Return: XF_EXIT_OK or XF_EXIT_USAGE. */
-int xf_options_no_arguments(const struct xf_command *command, int argc, char **argv);
-
 /* @command's help text on @out. */
 void xf_command_help(FILE *out, const struct xf_command *command);
-
-/*
- * Applies a value of --by ("domain,vcpu,pcpu" in any combination, or "none"), --domain or --pcpu.
- * Return: whether it made sense; told otherwise.
- */
-bool xf_option_by(const char *value, struct xf_profile_options *options);
-bool xf_option_pcpu(const char *value, struct xf_profile_options *options);
 
 /* ---- Recordings ------------------------------------------------------------------------------ */
 

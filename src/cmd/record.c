@@ -15,6 +15,7 @@
 #include "cmd/host_exit.h"
 #include "cmd/options.h"
 #include "cmd/record_file.h"
+#include "profile/profile.h"
 #include "xen/session.h"
 
 #define DEFAULT_FREQUENCY 99u
@@ -22,22 +23,6 @@
 #define POLL_MS           50u
 #define PROGRESS_MS       250
 #define FLUSH_MS          1000
-
-enum {
-	FREQUENCY,
-	SECONDS,
-	OUTPUT,
-	VERBOSE,
-};
-
-static const struct xf_option options[] = {
-        [FREQUENCY] = {"frequency", 'F', "HZ", "samples a second and pCPU (default: 99)"},
-        [SECONDS] = {"time", 't', "SECONDS",
-                     "how long (default: until the command or Ctrl-C ends it)"},
-        [OUTPUT] = {"output", 'o', "FILE", "the recording (default: " XF_DEFAULT_RECORDING ")"},
-        [VERBOSE] = {"verbose", 'v', NULL, "tell each step"},
-        {0},
-};
 
 static const char *const help[] = {
         "Loads the sampling agent into Xen as a live patch, records all pCPUs until the time is "
@@ -459,51 +444,67 @@ static int run_request(const struct request *request)
 	return status;
 }
 
-static bool read_seconds(const char *text, double *seconds)
+static bool take_frequency(void *context, const char *value)
 {
+	struct request *request = context;
+	uint64_t number;
+
+	if (!xf_option_number("--frequency", value, 1, MAX_FREQUENCY, &number))
+		return false;
+	request->frequency = (unsigned int)number;
+	return true;
+}
+
+static bool take_seconds(void *context, const char *value)
+{
+	struct request *request = context;
 	char *end;
 
-	*seconds = strtod(text, &end);
-	if (end == text || *end != '\0' || !(*seconds > 0) || *seconds > 1e7) {
-		xf_complain(0, "--time wants a number of seconds above 0, not '%s'", text);
+	request->seconds = strtod(value, &end);
+	if (end == value || *end != '\0' || !(request->seconds > 0) || request->seconds > 1e7) {
+		xf_complain(0, "--time wants a number of seconds above 0, not '%s'", value);
 		return false;
 	}
+	return true;
+}
+
+static bool take_output(void *context, const char *value)
+{
+	struct request *request = context;
+
+	request->output = value;
+	return true;
+}
+
+static bool take_verbose(void *context, const char *value)
+{
+	struct request *request = context;
+
+	(void)value;
+	request->verbose = true;
 	return true;
 }
 
 static int run(int argc, char **argv)
 {
 	struct request request = {.frequency = DEFAULT_FREQUENCY, .output = XF_DEFAULT_RECORDING};
-	const char *value;
-	uint64_t number;
-	bool good = true;
-	int option;
+	int status;
 
-	while (good && (option = xf_options_next(&xf_command_record, argc, argv, &value)) >= 0) {
-		switch (option) {
-		case FREQUENCY:
-			good = xf_option_number("--frequency", value, 1, MAX_FREQUENCY, &number);
-			request.frequency = good ? (unsigned int)number : 0;
-			break;
-		case SECONDS:
-			good = read_seconds(value, &request.seconds);
-			break;
-		case OUTPUT:
-			request.output = value;
-			break;
-		case VERBOSE:
-			request.verbose = true;
-			break;
-		}
-	}
-	if (!good || option == XF_OPTIONS_WRONG)
-		return XF_EXIT_USAGE;
-	if (option == XF_OPTIONS_HELPED)
-		return XF_EXIT_OK;
+	if (!xf_options_read(&xf_command_record, argc, argv, &request, &status))
+		return status;
 	if (optind < argc)
 		request.command = argv + optind;
 	return run_request(&request);
 }
+
+static const struct xf_option options[] = {
+        {"frequency", 'F', "HZ", "samples a second and pCPU (default: 99)", take_frequency},
+        {"time", 't', "SECONDS", "how long (default: until the command or Ctrl-C ends it)",
+         take_seconds},
+        {"output", 'o', "FILE", "the recording (default: " XF_DEFAULT_RECORDING ")", take_output},
+        {"verbose", 'v', NULL, "tell each step", take_verbose},
+        {0},
+};
 
 const struct xf_command xf_command_record = {
         .name = "record",
@@ -511,5 +512,6 @@ const struct xf_command xf_command_record = {
         .summary = "profile this host into a file",
         .help = help,
         .options = options,
+        .takes_arguments = true,
         .run = run,
 };

@@ -1,70 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output/report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/options.h"
-
-enum {
-	INPUT,
-	OUTPUT,
-	BY,
-	GRAPH,
-	CALLERS,
-	CALLEES,
-	DOMAIN,
-	PCPU,
-	LIMIT,
-	LINES
-};
-
-static const struct xf_option options[] = {
-        [INPUT] = {"input", 'i', "FILE", "the recording (default: " XF_DEFAULT_RECORDING ")"},
-        [OUTPUT] = {"output", 'o', "FILE", "where to write (default: standard output)"},
-        [BY] = {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu"},
-        [GRAPH] = {"call-graph", 'g', "WAY", "call tree: caller (outermost first) or callee"},
-        [CALLERS] = {"callers", 0, "NAME", "who calls this function"},
-        [CALLEES] = {"callees", 0, "NAME", "whom this function calls"},
-        [DOMAIN] = {"domain", 0, "NAME", "only this domain, by name or number"},
-        [PCPU] = {"pcpu", 0, "N", "only this physical CPU"},
-        [LIMIT] = {"percent-limit", 0, "P", "leave out lines below that share (default: 0.1)"},
-        [LINES] = {"lines", 'n', "N", "at most so many lines per view (default: all)"},
-        {0},
-};
+#include "cmd/view.h"
 
 struct request {
-	const char *input;
-	const char *output;
-	struct xf_profile_options profile;
+	struct xf_view view;
 	struct xf_report_options report;
 };
 
-static int write_report(const struct request *request)
-{
-	struct xf_profile *profile = NULL;
-	struct xf_error error = {0};
-	struct xf_output output;
-	struct xf_input input;
-	int status = xf_input_open(request->input, &input);
-
-	if (!status && xf_profile_build(input.recording, &request->profile, &profile, &error))
-		status = xf_input_complain(&input, &error);
-	if (!status)
-		status = xf_output_open(request->output, &output);
-	if (!status && xf_report_write(output.stream, profile, &request->report, &error)) {
-		xf_output_abandon(&output);
-		status = xf_complain(XF_EXIT_FAILURE, "%s: %s", input.path, error.text);
-	} else if (!status) {
-		status = xf_output_close(&output);
-	}
-	xf_profile_free(profile);
-	xf_input_close(&input);
-	return status;
-}
-
-static bool take_views(const char *value, struct xf_report_options *report)
+static bool take_views(void *request, const char *value)
 {
 	static const struct {
 		const char *name;
@@ -74,6 +21,7 @@ static bool take_views(const char *value, struct xf_report_options *report)
 	        {"function", XF_REPORT_FUNCTIONS}, {"vcpu", XF_REPORT_VCPUS},
 	        {"pcpu", XF_REPORT_PCPUS},
 	};
+	struct xf_report_options *report = &((struct request *)request)->report;
 	char *copy = strdup(value);
 	char *rest = copy;
 	const char *word;
@@ -97,8 +45,10 @@ static bool take_views(const char *value, struct xf_report_options *report)
 	return good;
 }
 
-static bool take_graph(const char *value, struct xf_report_options *report)
+static bool take_graph(void *request, const char *value)
 {
+	struct xf_report_options *report = &((struct request *)request)->report;
+
 	if (strcmp(value, "caller") == 0)
 		report->views |= XF_REPORT_CALLERS_FIRST;
 	else if (strcmp(value, "callee") == 0)
@@ -110,7 +60,7 @@ static bool take_graph(const char *value, struct xf_report_options *report)
 	return true;
 }
 
-static bool take_limit(const char *value, struct xf_report_options *report)
+static bool take_limit(void *request, const char *value)
 {
 	char *end;
 	double limit = strtod(value, &end);
@@ -119,68 +69,68 @@ static bool take_limit(const char *value, struct xf_report_options *report)
 		xf_complain(0, "--percent-limit wants a number from 0 to 100, not '%s'", value);
 		return false;
 	}
-	report->percent_limit = limit;
+	((struct request *)request)->report.percent_limit = limit;
 	return true;
 }
 
-/* Return: whether @value makes sense for @option. */
-static bool take_option(int option, const char *value, struct request *request)
+static bool take_callers(void *request, const char *value)
+{
+	((struct request *)request)->report.callers = value;
+	return true;
+}
+
+static bool take_callees(void *request, const char *value)
+{
+	((struct request *)request)->report.callees = value;
+	return true;
+}
+
+static bool take_lines(void *request, const char *value)
 {
 	uint64_t number;
 
-	switch (option) {
-	case INPUT:
-		request->input = value;
-		break;
-	case OUTPUT:
-		request->output = value;
-		break;
-	case BY:
-		return take_views(value, &request->report);
-	case GRAPH:
-		return take_graph(value, &request->report);
-	case CALLERS:
-		request->report.callers = value;
-		break;
-	case CALLEES:
-		request->report.callees = value;
-		break;
-	case DOMAIN:
-		request->profile.domain = value;
-		break;
-	case PCPU:
-		return xf_option_pcpu(value, &request->profile);
-	case LIMIT:
-		return take_limit(value, &request->report);
-	case LINES:
-		if (!xf_option_number("--lines", value, 0, UINT32_MAX, &number))
-			return false;
-		request->report.lines = (uint32_t)number;
-		break;
-	}
+	if (!xf_option_number("--lines", value, 0, UINT32_MAX, &number))
+		return false;
+	((struct request *)request)->report.lines = (uint32_t)number;
 	return true;
+}
+
+static const struct xf_option options[] = {
+        XF_VIEW_INPUT,
+        XF_VIEW_OUTPUT("where to write (default: standard output)"),
+        {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu", take_views},
+        {"call-graph", 'g', "WAY", "call tree: caller (outermost first) or callee", take_graph},
+        {"callers", 0, "NAME", "who calls this function", take_callers},
+        {"callees", 0, "NAME", "whom this function calls", take_callees},
+        XF_VIEW_DOMAIN,
+        XF_VIEW_PCPU,
+        {"percent-limit", 0, "P", "leave out lines below that share (default: 0.1)", take_limit},
+        {"lines", 'n', "N", "at most so many lines per view (default: all)", take_lines},
+        {0},
+};
+
+static int write_report(const struct xf_view *view, const struct xf_input *input,
+                        const struct xf_profile *profile, FILE *out)
+{
+	struct xf_report_options report = ((const struct request *)view)->report;
+	struct xf_error error = {0};
+
+	if (!report.views && !report.callers && !report.callees)
+		report.views = XF_REPORT_SUMMARY | XF_REPORT_FUNCTIONS;
+	if (xf_report_write(out, profile, &report, &error))
+		return xf_complain(XF_EXIT_FAILURE, "%s: %s", input->path, error.text);
+	return XF_EXIT_OK;
 }
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.input = XF_DEFAULT_RECORDING,
-	                          .output = "-",
-	                          .profile = XF_PROFILE_DEFAULTS,
+	struct request request = {.view = {.input = XF_DEFAULT_RECORDING,
+	                                   .output = "-",
+	                                   .profile = XF_PROFILE_DEFAULTS,
+	                                   .wants_profile = true},
 	                          .report = {.header = true, .percent_limit = 0.1}};
-	const char *value;
-	int option;
 
-	while ((option = xf_options_next(&xf_command_report, argc, argv, &value)) >= 0) {
-		if (!take_option(option, value, &request))
-			return XF_EXIT_USAGE;
-	}
-	if (option == XF_OPTIONS_HELPED)
-		return XF_EXIT_OK;
-	if (option == XF_OPTIONS_WRONG || xf_options_no_arguments(&xf_command_report, argc, argv))
-		return XF_EXIT_USAGE;
-	if (!request.report.views && !request.report.callers && !request.report.callees)
-		request.report.views = XF_REPORT_SUMMARY | XF_REPORT_FUNCTIONS;
-	return write_report(&request);
+	return xf_view_run(&xf_command_report, argc, argv, &request.view, write_report);
 }
 
 const struct xf_command xf_command_report = {

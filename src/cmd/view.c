@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+bool xf_view_take_input(void *view, const char *value)
+{
+	((struct xf_view *)view)->input = value;
+	return true;
+}
+
+bool xf_view_take_output(void *view, const char *value)
+{
+	((struct xf_view *)view)->output = value;
+	return true;
+}
+
+bool xf_view_take_by(void *view, const char *value)
+{
+	struct xf_profile_options *options = &((struct xf_view *)view)->profile;
+	char *copy = strdup(value);
+	char *rest = copy;
+	const char *word;
+	bool good = copy && value[0];
+
+	options->by_domain = options->by_vcpu = options->by_pcpu = false;
+	while (good && (word = strsep(&rest, ","))) {
+		if (strcmp(word, "domain") == 0)
+			options->by_domain = true;
+		else if (strcmp(word, "vcpu") == 0)
+			options->by_vcpu = true;
+		else if (strcmp(word, "pcpu") == 0)
+			options->by_pcpu = true;
+		else
+			good = strcmp(value, "none") == 0;
+	}
+	free(copy);
+	if (!good)
+		xf_complain(0,
+		            "--by wants domain, vcpu, pcpu, several of them with commas, or"
+		            " none; not '%s'",
+		            value);
+	return good;
+}
+
+bool xf_view_take_domain(void *view, const char *value)
+{
+	((struct xf_view *)view)->profile.domain = value;
+	return true;
+}
+
+bool xf_view_take_pcpu(void *view, const char *value)
+{
+	uint64_t number;
+
+	if (!xf_option_number("--pcpu", value, 0, UINT16_MAX, &number))
+		return false;
+	((struct xf_view *)view)->profile.pcpu = (uint32_t)number;
+	return true;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static int write_output(const struct xf_view *view, const struct xf_input *input,
+                        const struct xf_profile *profile, xf_view_write_t *write)
+{
+	struct xf_output output;
+	int status = xf_output_open(view->output, &output);
+
+	if (status)
+		return status;
+	status = write(view, input, profile, output.stream);
+	if (!status)
+		return xf_output_close(&output);
+	xf_output_abandon(&output);
+	return status;
+}
+
+int xf_view_run(const struct xf_command *command, int argc, char **argv, struct xf_view *view,
+                xf_view_write_t *write)
+{
+	struct xf_profile *profile = NULL;
+	struct xf_error error = {0};
+	struct xf_input input;
+	int status;
+
+	if (!xf_options_read(command, argc, argv, view, &status))
+		return status;
+	status = xf_input_open(view->input, &input);
+	if (!status && view->wants_profile &&
+	    xf_profile_build(input.recording, &view->profile, &profile, &error))
+		status = xf_input_complain(&input, &error);
+	if (!status)
+		status = write_output(view, &input, profile, write);
+	xf_profile_free(profile);
+	xf_input_close(&input);
+	return status;
+}

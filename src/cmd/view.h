@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What report, flamegraph, script and folded share: each reads a recording and writes what it makes
+ * of it, whole or not at all.
+ */
+#ifndef XF_CMD_VIEW_H
+#define XF_CMD_VIEW_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cmd/options.h"
+#include "profile/profile.h"
+
+/* What is asked for; the first member of the command's own request. */
+struct xf_view {
+	const char *input;
+	const char *output;
+	struct xf_profile_options profile;
+	bool wants_profile; /* false: made of the samples one by one */
+};
+
+/* Entries of a view's option table. */
+#define XF_VIEW_INPUT                                                                              \
+	{                                                                                          \
+		"input", 'i', "FILE", "the recording (default: " XF_DEFAULT_RECORDING ")",         \
+		        xf_view_take_input                                                         \
+	}
+#define XF_VIEW_OUTPUT(help)                                                                       \
+	{                                                                                          \
+		"output", 'o', "FILE", help, xf_view_take_output                                   \
+	}
+#define XF_VIEW_BY                                                                                 \
+	{                                                                                          \
+		"by", 0, "LIST", "lowest frames: domain,vcpu,pcpu or none (default: domain)",      \
+		        xf_view_take_by                                                            \
+	}
+#define XF_VIEW_DOMAIN                                                                             \
+	{                                                                                          \
+		"domain", 0, "NAME", "only this domain, by name or number", xf_view_take_domain    \
+	}
+#define XF_VIEW_PCPU                                                                               \
+	{                                                                                          \
+		"pcpu", 0, "N", "only this physical CPU", xf_view_take_pcpu                        \
+	}
+
+bool xf_view_take_input(void *view, const char *value);
+bool xf_view_take_output(void *view, const char *value);
+bool xf_view_take_by(void *view, const char *value);
+bool xf_view_take_domain(void *view, const char *value);
+bool xf_view_take_pcpu(void *view, const char *value);
+
+/*
+ * Writes to @out, and leaves it to the caller to look at ferror(@out). @profile is NULL where @view
+ * wants none. Return: XF_EXIT_OK; otherwise the exit status, and it has been told.
+ */
+typedef int xf_view_write_t(const struct xf_view *view, const struct xf_input *input,
+                            const struct xf_profile *profile, FILE *out);
+
+/* All of a view's run, from its command line to its output. Return: the exit status. */
+int xf_view_run(const struct xf_command *command, int argc, char **argv, struct xf_view *view,
+                xf_view_write_t *write);
+
+#endif
