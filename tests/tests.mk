@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Unit tests: one program per tests/unit/test_*.c, linked with the pure rooms and the pure parts of
-# src/xen, always under ASan and UBSan. tests/run runs everything and prints the closing line.
+# Unit tests: one program per tests/unit/test_*.c, linked with the pure rooms and those parts of
+# src/xen and src/cmd that need no Xen, always under ASan and UBSan. tests/run runs everything and
+# prints the closing line.
 
 T := build/test
 TEST_CFLAGS := $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Itests -I.
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_programs := $(unit_sources:tests/unit/%.c=$(T)/%)
-# The parts of src/xen that only compute: they can be tested on a machine without Xen.
-testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c image.c payload.c stream.c))
+testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c image.c payload.c stream.c) \
+	src/cmd/record_target.c)
 test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o)
 
 $(T)/%.o: %.c

@@ -248,13 +248,6 @@ static void show_progress(const struct recorder *recorder, int64_t elapsed)
 	        recorder->host.machine.online_pcpus);
 }
 
-static int write_failed(const struct recorder *recorder, struct xf_error *error)
-{
-	return xf_fail(error, recorder->write_error,
-	               "writing %s: %s; what was written until then can be read",
-	               recorder->file.path, strerror(-recorder->write_error));
-}
-
 /* What is done every second. */
 static int keep_file(struct recorder *recorder, struct xf_error *error)
 {
@@ -290,7 +283,8 @@ static int record(struct recorder *recorder, struct xf_error *error)
 			result = keep_file(recorder, error);
 		}
 		if (!result && recorder->write_error)
-			result = write_failed(recorder, error);
+			result = xf_record_file_failed(&recorder->file, recorder->write_error,
+			                               error);
 		if (terminal && elapsed - shown >= PROGRESS_MS) {
 			shown = elapsed;
 			show_progress(recorder, elapsed);
@@ -310,14 +304,14 @@ static void say_size(uint64_t bytes)
 }
 
 /* The line at the end: what the file holds, read back from the file itself. */
-static void summarize(const struct request *request, uint64_t lost, uint64_t bytes)
+static void summarize_file(const char *path, uint64_t lost, uint64_t bytes)
 {
 	struct xf_profile_options profile_options = XF_PROFILE_DEFAULTS;
 	struct xf_profile *profile = NULL;
 	struct xf_error error = {0};
 	struct xf_input input;
 
-	if (xf_input_open(request->output, &input) == 0) {
+	if (xf_input_open(path, &input) == 0) {
 		if (xf_profile_build(input.recording, &profile_options, &profile, &error) == 0) {
 			const struct xf_profile_counts *counts = &profile->counts;
 			double whole =
@@ -329,16 +323,26 @@ static void summarize(const struct request *request, uint64_t lost, uint64_t byt
 			        "%s: %" PRIu64 " samples (%" PRIu64 " guest, %" PRIu64
 			        " Xen, %" PRIu64 " idle), %" PRIu64
 			        " lost, %.1f %% of Xen's stacks complete, ",
-			        request->output, profile->samples, counts->guest, counts->xen,
-			        counts->idle, lost, whole);
+			        path, profile->samples, counts->guest, counts->xen, counts->idle,
+			        lost, whole);
 			say_size(bytes);
 			fputc('\n', stderr);
 		} else {
-			fprintf(stderr, "%s: %s\n", request->output, error.text);
+			fprintf(stderr, "%s: %s\n", path, error.text);
 		}
 	}
 	xf_profile_free(profile);
 	xf_input_close(&input);
+}
+
+/* What went to a pipe cannot be read back. */
+static void summarize_stream(const struct recorder *recorder, uint64_t lost, uint64_t bytes)
+{
+	fprintf(stderr, "%s: %" PRIu64 " samples (%" PRIu64 " idle), %" PRIu64 " lost, ",
+	        recorder->request->output, recorder->samples + recorder->idle, recorder->idle,
+	        lost);
+	say_size(bytes);
+	fputc('\n', stderr);
 }
 
 static void tell_books(const struct recorder *recorder)
@@ -369,6 +373,20 @@ static int explain_end(const struct recorder *recorder, int result, const struct
 	return xf_complain(xf_host_exit(error), "%s", error->text);
 }
 
+/* Return: 0, or why the recording ended early. */
+static int record_into_file(struct recorder *recorder, struct xf_error *error)
+{
+	int result = xf_record_target_settle(&recorder->file.target, error);
+
+	if (!result)
+		result = xf_record_file_write_agent(&recorder->file, &recorder->host,
+		                                    recorder->session, error);
+	if (!result)
+		return record(recorder, error);
+	recorder->write_error = result;
+	return result;
+}
+
 /* From a running agent to a closed file and a host as it was. */
 static int record_and_close(struct recorder *recorder)
 {
@@ -377,18 +395,12 @@ static int record_and_close(struct recorder *recorder)
 	int result, status;
 
 	be_urgent(true);
-	result = xf_record_file_write_agent(&recorder->file, &recorder->host, recorder->session,
-	                                    &error);
-
-	if (result)
-		recorder->write_error = result;
-	else
-		result = record(recorder, &error);
+	result = record_into_file(recorder, &error);
 	if (result != -ECANCELED && xf_session_stop(recorder->session, &stop_error) != 0)
 		xf_complain(0, "%s", stop_error.text);
 	/* The last samples may have found the disk full. */
 	if (!result && recorder->write_error)
-		result = write_failed(recorder, &error);
+		result = xf_record_file_failed(&recorder->file, recorder->write_error, &error);
 	if (recorder->request->verbose)
 		tell_books(recorder);
 	status = explain_end(recorder, result, &error);
@@ -402,8 +414,10 @@ static int record_and_close(struct recorder *recorder)
 	if (xf_session_end(recorder->session, &end_error) != 0)
 		status = xf_complain(xf_host_exit(&end_error), "%s", end_error.text);
 	be_urgent(false);
-	xf_record_file_close(&recorder->file);
-	summarize(recorder->request, lost, bytes);
+	if (recorder->file.target.readable)
+		summarize_file(recorder->request->output, lost, bytes);
+	else if (!recorder->file.target.temporary)
+		summarize_stream(recorder, lost, bytes);
 	return status;
 }
 
@@ -412,17 +426,14 @@ static int open_output(struct recorder *recorder, struct xf_error *error)
 {
 	int result = xf_record_file_open(recorder->request->output, &recorder->file, error);
 
-	if (!result)
-		result = xf_record_file_write_host(&recorder->file, &recorder->host,
-		                                   recorder->request->frequency, error);
-	if (result)
-		xf_record_file_withdraw(&recorder->file);
-	return result;
+	return result ? result
+	              : xf_record_file_write_host(&recorder->file, &recorder->host,
+	                                          recorder->request->frequency, error);
 }
 
 static int run_request(const struct request *request)
 {
-	struct recorder recorder = {.request = request, .child_gate = -1, .file.fd = -1};
+	struct recorder recorder = {.request = request, .child_gate = -1, .file.target.fd = -1};
 	struct xf_session_sink sink = {
 	        .context = &recorder, .sample = take_sample, .idle = take_idle};
 	struct xf_error error = {0};
@@ -437,7 +448,6 @@ static int run_request(const struct request *request)
 	           xf_session_start(&recorder.host, request->frequency, &sink, tell_step, &recorder,
 	                            &interrupted, &recorder.session, &error) != 0) {
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
-		xf_record_file_withdraw(&recorder.file);
 	} else {
 		status = record_and_close(&recorder);
 	}
@@ -504,7 +514,8 @@ static const struct xf_option options[] = {
         {"frequency", 'F', "HZ", "samples a second and pCPU (default: 99)", take_frequency},
         {"time", 't', "SECONDS", "how long (default: until the command or Ctrl-C ends it)",
          take_seconds},
-        {"output", 'o', "FILE", "the recording (default: " XF_DEFAULT_RECORDING ")", take_output},
+        {"output", 'o', "FILE",
+         "the recording (default: " XF_DEFAULT_RECORDING "; -: standard output)", take_output},
         {"verbose", 'v', NULL, "tell each step", take_verbose},
         {0},
 };

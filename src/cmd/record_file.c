@@ -2,12 +2,10 @@
 #include "cmd/record_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +18,7 @@ static int write_all(void *context, const void *bytes, size_t size)
 	const uint8_t *next = bytes;
 
 	while (size > 0) {
-		ssize_t written = write(file->fd, next, size);
+		ssize_t written = write(file->target.fd, next, size);
 
 		if (written < 0 && errno == EINTR)
 			continue;
@@ -32,65 +30,29 @@ static int write_all(void *context, const void *bytes, size_t size)
 	return 0;
 }
 
-static int write_failed(const struct xf_record_file *file, int code, struct xf_error *error)
+int xf_record_file_failed(const struct xf_record_file *file, int code, struct xf_error *error)
 {
-	return xf_fail(error, code, "writing %s: %s; what was written until then can be read",
-	               file->path, strerror(-code));
-}
-
-static void old_path(const char *path, char old[4096])
-{
-	snprintf(old, 4096, "%s.old", path);
+	return xf_fail(error, code, "writing %s: %s%s", file->target.path, strerror(-code),
+	               file->target.readable ? "; what was written until then can be read" : "");
 }
 
 int xf_record_file_open(const char *path, struct xf_record_file *file, struct xf_error *error)
 {
 	struct xf_recording_sink sink = {.write = write_all, .context = file};
-	struct stat status;
-	char old[4096];
 	int result;
 
-	*file = (struct xf_record_file){.path = path, .fd = -1};
-	old_path(path, old);
-	if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
-		if (rename(path, old) != 0)
-			return xf_fail(error, -errno, "cannot keep the old %s as %s: %s", path, old,
-			               strerror(errno));
-		file->kept_old = true;
-	}
-	file->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (file->fd < 0) {
-		result = xf_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
-		if (file->kept_old)
-			rename(old, path);
-		return result;
-	}
-	return xf_recording_writer_new(sink, &file->writer, error);
+	*file = (struct xf_record_file){0};
+	result = xf_record_target_open(path, &file->target, error);
+	return result ? result : xf_recording_writer_new(sink, &file->writer, error);
 }
 
 void xf_record_file_close(struct xf_record_file *file)
 {
 	xf_recording_writer_free(file->writer);
 	free(file->domains);
-	if (file->fd >= 0)
-		close(file->fd);
+	xf_record_target_close(&file->target);
 	file->writer = NULL;
 	file->domains = NULL;
-	file->fd = -1;
-}
-
-void xf_record_file_withdraw(struct xf_record_file *file)
-{
-	struct stat status;
-	char old[4096];
-
-	if (file->fd < 0 || fstat(file->fd, &status) != 0 || !S_ISREG(status.st_mode))
-		return;
-	old_path(file->path, old);
-	if (file->kept_old)
-		rename(old, file->path);
-	else
-		unlink(file->path);
 }
 
 static int write_info(struct xf_record_file *file, const struct xf_host *host,
@@ -137,7 +99,7 @@ int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host 
 	if (!result)
 		result = xf_recording_flush(file->writer);
 	if (result)
-		return write_failed(file, result, error);
+		return xf_record_file_failed(file, result, error);
 	return xf_record_file_write_domains(file, error);
 }
 
@@ -170,7 +132,7 @@ int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_host
 			                                 code.size);
 		free((void *)code.bytes);
 		if (result)
-			write_failed(file, result, error);
+			xf_record_file_failed(file, result, error);
 	}
 	xf_symbols_free(symbols);
 	return result;
@@ -212,7 +174,7 @@ int xf_record_file_write_domains(struct xf_record_file *file, struct xf_error *e
 	free(file->domains);
 	file->domains = domains;
 	file->nr_domains = nr;
-	return result ? write_failed(file, result, error) : 0;
+	return result ? xf_record_file_failed(file, result, error) : 0;
 }
 
 int xf_record_file_write_books(struct xf_record_file *file, const struct xf_session *session,
@@ -239,5 +201,5 @@ int xf_record_file_write_books(struct xf_record_file *file, const struct xf_sess
 		result = end ? xf_recording_write_end(file->writer)
 		             : xf_recording_flush(file->writer);
 	free(all);
-	return result ? write_failed(file, result, error) : 0;
+	return result ? xf_record_file_failed(file, result, error) : 0;
 }

@@ -4,31 +4,30 @@
 #define XF_CMD_RECORD_FILE_H
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
+#include "cmd/record_target.h"
 #include "profile/recording.h"
 #include "xen/domains.h"
 #include "xen/host.h"
 #include "xen/session.h"
 
 struct xf_record_file {
-	const char *path;
-	int fd;
-	bool kept_old; /* what was at the path before is at PATH.old now */
+	struct xf_record_target target;
 	struct xf_recording_writer *writer;
 	struct xf_domain *domains; /* as last written */
 	size_t nr_domains;
 };
 
 /*
- * Creates the file; one that is there already is kept as PATH.old, as perf does. Return: 0, or a
- * negative errno value and @error. Close with xf_record_file_close in either case.
+ * Begins to write, see xf_record_target_open. Return: 0, or a negative errno value and @error.
+ * Close with xf_record_file_close in either case.
  */
 int xf_record_file_open(const char *path, struct xf_record_file *file, struct xf_error *error);
 void xf_record_file_close(struct xf_record_file *file);
 
-/* Takes the file away again, and puts back what was there before. */
-void xf_record_file_withdraw(struct xf_record_file *file);
+/* Fills @error for a write that failed with @code. Return: @code. */
+int xf_record_file_failed(const struct xf_record_file *file, int code, struct xf_error *error);
 
 /* All that is needed to read the samples elsewhere: versions, clock, symbols, Xen's code. */
 int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host *host,
