@@ -22,6 +22,13 @@ $(T)/test_%: tests/unit/test_%.c $(test_objects)
 	$(say) LD $@
 	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(test_objects) $(PURE_LIBS) -lelf -lcmocka
 
+# On a Xen that exists only in this test: the rest of src/xen is not linked.
+session_objects := $(T)/src/xen/session.o $(pure_sources:%.c=$(T)/%.o)
+$(T)/test_xen_session: tests/unit/test_xen_session.c $(session_objects)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(session_objects) $(PURE_LIBS) -lcmocka
+
 include tests/fake/fake.mk
 
 unit: $(unit_programs)

@@ -36,3 +36,16 @@ int xf_fail_prefix(struct xf_error *error, const char *format, ...)
 	snprintf(error->text + used, sizeof(error->text) - used, ": %s", rest);
 	return error->code;
 }
+
+void xf_fail_suffix(struct xf_error *error, const char *format, ...)
+{
+	va_list arguments;
+	size_t used;
+
+	if (!error)
+		return;
+	used = strlen(error->text);
+	va_start(arguments, format);
+	vsnprintf(error->text + used, sizeof(error->text) - used, format, arguments);
+	va_end(arguments);
+}

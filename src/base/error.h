@@ -28,4 +28,8 @@ int xf_fail(struct xf_error *error, int code, const char *format, ...)
 int xf_fail_prefix(struct xf_error *error, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
+/* Puts the formatted text behind the text already in @error (which may be NULL). */
+void xf_fail_suffix(struct xf_error *error, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -302,8 +302,7 @@ int xf_session_end(struct xf_session *session, struct xf_error *error)
 			result = failure.code;
 			xf_fail(error, result,
 			        "%s. The agent is quiet but still there; `xenflame detach` removes "
-			        "it "
-			        "once that is out of the way",
+			        "it once that is out of the way",
 			        failure.text);
 		}
 	}
@@ -313,13 +312,33 @@ int xf_session_end(struct xf_session *session, struct xf_error *error)
 	return result;
 }
 
+static int take_steps(struct xf_session *session, struct xf_error *error)
+{
+	while (session->steps < NR_STEPS) {
+		const struct step *step = &steps[session->steps];
+		int result;
+
+		if (*session->interrupted)
+			return xf_fail(error, -EINTR, "interrupted");
+		tell(session, step->name);
+		result = step->take(session, error);
+		/* An action that failed half-way is undone like one that did not. */
+		if (!result || step->take == apply)
+			session->steps++;
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
 int xf_session_start(struct xf_host *host, unsigned int frequency,
                      const struct xf_session_sink *sink, xf_session_progress_t *progress,
                      void *context, const volatile sig_atomic_t *interrupted,
                      struct xf_session **session, struct xf_error *error)
 {
 	struct xf_session *started = calloc(1, sizeof(*started));
-	int result = 0;
+	struct xf_error left = {0};
+	int result;
 
 	if (!started)
 		return xf_fail(error, -ENOMEM, "out of memory");
@@ -331,21 +350,11 @@ int xf_session_start(struct xf_host *host, unsigned int frequency,
 	started->nr_pcpus = host->machine.max_pcpu + 1;
 	started->books = calloc(started->nr_pcpus, sizeof(*started->books));
 	host->config.frequency = frequency;
-	if (!started->books)
-		result = xf_fail(error, -ENOMEM, "out of memory");
-	while (!result && started->steps < NR_STEPS) {
-		if (*interrupted) {
-			result = xf_fail(error, -EINTR, "interrupted");
-			break;
-		}
-		tell(started, steps[started->steps].name);
-		result = steps[started->steps].take(started, error);
-		/* An action that failed half-way is undone like one that did not. */
-		if (!result || steps[started->steps].take == apply)
-			started->steps++;
-	}
+	result = started->books ? take_steps(started, error)
+	                        : xf_fail(error, -ENOMEM, "out of memory");
 	if (result) {
-		xf_session_end(started, NULL);
+		if (xf_session_end(started, &left) != 0)
+			xf_fail_suffix(error, ". On the way back: %s", left.text);
 		return result;
 	}
 	started->checked = now_ms();

@@ -30,8 +30,8 @@ int xf_session_remove_agent(struct xf_xen *xen, bool *removed, struct xf_error *
 
 /*
  * Takes all steps to a running agent on @host, all of whose requirements have been met and which
- * must outlive the session. On failure the steps taken are undone in reverse. @interrupted ends
- * waiting early with -EINTR.
+ * must outlive the session. On failure the steps taken are undone in reverse; @error then also says
+ * what could not be. @interrupted ends waiting early with -EINTR.
  */
 int xf_session_start(struct xf_host *host, unsigned int frequency,
                      const struct xf_session_sink *sink, xf_session_progress_t *progress,

@@ -72,6 +72,13 @@ static void errors_tell(void **state)
 	assert_string_equal(error.text, "cannot open x");
 	assert_int_equal(xf_fail_prefix(&error, "record"), -5);
 	assert_string_equal(error.text, "record: cannot open x");
+	xf_fail_suffix(&error, ", nor %s", "y");
+	assert_string_equal(error.text, "record: cannot open x, nor y");
+	assert_int_equal(error.code, -5);
+	xf_fail_suffix(&error, "%2000s", "much");
+	assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+	xf_fail_suffix(&error, "more");
+	xf_fail_suffix(NULL, "nobody listens");
 	assert_int_equal(xf_fail(NULL, -2, "nobody listens"), -2);
 }
 
