@@ -426,9 +426,11 @@ static int open_output(struct recorder *recorder, struct xf_error *error)
 {
 	int result = xf_record_file_open(recorder->request->output, &recorder->file, error);
 
-	return result ? result
-	              : xf_record_file_write_host(&recorder->file, &recorder->host,
-	                                          recorder->request->frequency, error);
+	if (!result)
+		result = xf_record_file_write_host(&recorder->file, &recorder->host,
+		                                   recorder->request->frequency, error);
+	/* A pipe that nobody reads yet makes us wait. */
+	return result && interrupted ? xf_fail(error, -EINTR, "interrupted") : result;
 }
 
 static int run_request(const struct request *request)
@@ -443,7 +445,8 @@ static int run_request(const struct request *request)
 	if (examine_host(&recorder, &error) != 0) {
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
 	} else if (open_output(&recorder, &error) != 0) {
-		status = xf_complain(XF_EXIT_OUTPUT, "%s", error.text);
+		status = xf_complain(error.code == -EINTR ? XF_EXIT_FAILURE : XF_EXIT_OUTPUT, "%s",
+		                     error.text);
 	} else if (fork_command(&recorder, &error) != 0 ||
 	           xf_session_start(&recorder.host, request->frequency, &sink, tell_step, &recorder,
 	                            &interrupted, &recorder.session, &error) != 0) {

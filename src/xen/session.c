@@ -314,12 +314,10 @@ int xf_session_end(struct xf_session *session, struct xf_error *error)
 
 static int take_steps(struct xf_session *session, struct xf_error *error)
 {
-	while (session->steps < NR_STEPS) {
+	while (session->steps < NR_STEPS && !*session->interrupted) {
 		const struct step *step = &steps[session->steps];
 		int result;
 
-		if (*session->interrupted)
-			return xf_fail(error, -EINTR, "interrupted");
 		tell(session, step->name);
 		result = step->take(session, error);
 		/* An action that failed half-way is undone like one that did not. */
@@ -328,7 +326,8 @@ static int take_steps(struct xf_session *session, struct xf_error *error)
 		if (result)
 			return result;
 	}
-	return 0;
+	/* Also where the agent's first word came first: nothing has been recorded yet. */
+	return *session->interrupted ? xf_fail(error, -EINTR, "interrupted") : 0;
 }
 
 int xf_session_start(struct xf_host *host, unsigned int frequency,

@@ -31,7 +31,7 @@ int xf_session_remove_agent(struct xf_xen *xen, bool *removed, struct xf_error *
 /*
  * Takes all steps to a running agent on @host, all of whose requirements have been met and which
  * must outlive the session. On failure the steps taken are undone in reverse; @error then also says
- * what could not be. @interrupted ends waiting early with -EINTR.
+ * what could not be. Where @interrupted is set before the last step has ended, that is -EINTR.
  */
 int xf_session_start(struct xf_host *host, unsigned int frequency,
                      const struct xf_session_sink *sink, xf_session_progress_t *progress,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * src/xen/session.c on a Xen that exists only here: the steps of a start and their undoing, where
- * one fails.
+ * one fails or somebody interrupts it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,9 @@
 const uint8_t xf_agent_object[1];
 const uint8_t xf_agent_object_end[1];
 
-static char calls[512];        /* as "open enable upload ..." */
-static const char *failing[2]; /* these calls fail */
+static char calls[512];          /* as "open enable upload ..." */
+static const char *failing[2];   /* these calls fail */
+static const char *interrupting; /* during this call somebody presses Ctrl-C */
 static volatile sig_atomic_t interrupted;
 static enum xf_livepatch_state agent;
 static enum xf_control answer; /* of the agent, once it has been applied */
@@ -34,6 +35,8 @@ static int call(const char *name, struct xf_error *error)
 	size_t used = strlen(calls);
 
 	snprintf(calls + used, sizeof(calls) - used, "%s%s", used ? " " : "", name);
+	if (interrupting && strcmp(interrupting, name) == 0)
+		interrupted = SIGINT;
 	for (size_t i = 0; i < 2; i++)
 		if (failing[i] && strcmp(failing[i], name) == 0)
 			return xf_fail(error, -EBUSY, "%s fails", name);
@@ -174,6 +177,7 @@ static int start(void)
 	calls[0] = '\0';
 	error = (struct xf_error){0};
 	session = NULL;
+	interrupted = 0;
 	agent = XF_LIVEPATCH_ABSENT;
 	return xf_session_start(&host, 99, &sink, NULL, NULL, &interrupted, &session, &error);
 }
@@ -183,7 +187,7 @@ static int set_up(void **state)
 	(void)state;
 	host.symbols = xf_symbols_new();
 	xf_symbols_finish(host.symbols);
-	failing[0] = failing[1] = NULL;
+	failing[0] = failing[1] = interrupting = NULL;
 	answer = XF_CONTROL_HELLO;
 	return 0;
 }
@@ -244,6 +248,18 @@ static void a_step_that_fails_undoes_those_before(void **state)
 	}
 }
 
+/* The last of these comes together with the agent's first word. */
+static void an_interruption_at_any_step_undoes_all(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NR_STEPS; i++) {
+		interrupting = steps[i].name;
+		assert_int_equal(start(), -EINTR);
+		assert_string_equal(error.text, "interrupted");
+		want_calls(i, steps[i].undone);
+	}
+}
+
 static void a_refusal_is_told_with_its_reason(void **state)
 {
 	(void)state;
@@ -273,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        TEST(a_start_and_its_end_are_mirrored),
 	        TEST(a_step_that_fails_undoes_those_before),
+	        TEST(an_interruption_at_any_step_undoes_all),
 	        TEST(a_refusal_is_told_with_its_reason),
 	        TEST(what_stays_after_a_failed_start_is_told_with_the_reason),
 	};
