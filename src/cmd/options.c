@@ -38,29 +38,96 @@ enum {
 	HELPED = -3,
 };
 
-/* Return: the index of the next option and *@value, or one of the above. */
-static int next_option(const struct xf_command *command, int argc, char **argv, const char **value)
-{
-	struct option table[OPTIONS_MAX] = {0};
-	char letters[2 * OPTIONS_MAX + 8] = "+h";
-	size_t nr = option_count(command);
-	size_t used = strlen(letters);
-	int got;
+/* What getopt_long is to know of a command's options. */
+struct grammar {
+	struct option table[OPTIONS_MAX]; /* in the order of the command's, and "help" */
+	char letters[2 * OPTIONS_MAX + 8];
+};
 
+static void describe_options(const struct xf_command *command, struct grammar *grammar)
+{
+	size_t nr = option_count(command);
+	size_t used;
+
+	/* '+': stop at the first argument; ':': a missing argument is told from other mistakes. */
+	*grammar = (struct grammar){.letters = "+:h"};
+	used = strlen(grammar->letters);
 	for (size_t i = 0; i < nr; i++) {
 		const struct xf_option *option = &command->options[i];
 
-		table[i] = (struct option){
+		grammar->table[i] = (struct option){
 		        .name = option->name,
 		        .has_arg = option->argument ? required_argument : no_argument,
 		        .val = option->letter ? option->letter : LONG_ONLY + (int)i};
 		if (option->letter)
-			letters[used++] = option->letter;
+			grammar->letters[used++] = option->letter;
 		if (option->letter && option->argument)
-			letters[used++] = ':';
+			grammar->letters[used++] = ':';
 	}
-	table[nr] = (struct option){.name = "help", .val = 'h'};
-	got = getopt_long(argc, argv, letters, table, NULL);
+	grammar->table[nr] = (struct option){.name = "help", .val = 'h'};
+}
+
+/* Return: the entry whose value getopt_long gave as @value, NULL where there is none. */
+static const struct option *find_option(const struct grammar *grammar, int value)
+{
+	for (const struct option *option = grammar->table; option->name; option++) {
+		if (option->val == value)
+			return option;
+	}
+	return NULL;
+}
+
+static size_t count_options(const struct grammar *grammar, const char *prefix, size_t size)
+{
+	size_t nr = 0;
+
+	for (const struct option *option = grammar->table; option->name; option++)
+		nr += strncmp(option->name, prefix, size) == 0;
+	return nr;
+}
+
+/* @word is a long option that getopt_long finds none for, or more than one. */
+static void refuse_long(const struct xf_command *command, const struct grammar *grammar,
+                        const char *word)
+{
+	size_t size = strcspn(word, "=");
+
+	if (count_options(grammar, word + 2, size - 2) > 1)
+		xf_complain(0, "%s: option '%.*s' is ambiguous; see xenflame help %s",
+		            command->name, (int)size, word, command->name);
+	else
+		xf_complain(0, "%s: unrecognized option '%.*s'; see xenflame help %s",
+		            command->name, (int)size, word, command->name);
+}
+
+/* @got is what getopt_long returned, ':' or '?'; it leaves in optopt which option it is about, or
+ * 0 where that is a long one that it does not know. */
+static int refuse_option(const struct xf_command *command, const struct grammar *grammar, int got,
+                         char **argv)
+{
+	const struct option *option = find_option(grammar, optopt);
+
+	if (!optopt)
+		refuse_long(command, grammar, argv[optind - 1]);
+	else if (!option)
+		xf_complain(0, "%s: unrecognized option '-%c'; see xenflame help %s", command->name,
+		            optopt, command->name);
+	else
+		xf_complain(0, "%s: option '--%s' takes %s argument; see xenflame help %s",
+		            command->name, option->name, got == ':' ? "an" : "no", command->name);
+	return WRONG;
+}
+
+/* Return: the index of the next option and *@value, or one of the above. */
+static int next_option(const struct xf_command *command, int argc, char **argv, const char **value)
+{
+	struct grammar grammar;
+	const struct option *option;
+	int got;
+
+	describe_options(command, &grammar);
+	opterr = 0;
+	got = getopt_long(argc, argv, grammar.letters, grammar.table, NULL);
 	*value = optarg;
 	if (got == -1)
 		return END;
@@ -68,13 +135,8 @@ static int next_option(const struct xf_command *command, int argc, char **argv, 
 		xf_command_help(stdout, command);
 		return HELPED;
 	}
-	for (size_t i = 0; i < nr; i++) {
-		if (got == table[i].val)
-			return (int)i;
-	}
-	/* getopt_long has told what is wrong. */
-	fprintf(stderr, "Try 'xenflame help %s'.\n", command->name);
-	return WRONG;
+	option = find_option(&grammar, got);
+	return option ? (int)(option - grammar.table) : refuse_option(command, &grammar, got, argv);
 }
 
 bool xf_options_read(const struct xf_command *command, int argc, char **argv, void *request,
