@@ -69,8 +69,9 @@ static int read_section(Elf *elf, Elf_Scn *scn, size_t names, struct section *se
 {
 	const char *name;
 	Elf_Data *data;
+	size_t file_size;
 
-	if (!gelf_getshdr(scn, &section->header))
+	if (!gelf_getshdr(scn, &section->header) || !elf_rawfile(elf, &file_size))
 		return -EINVAL;
 	name = elf_strptr(elf, names, section->header.sh_name);
 	if (!name || strlen(name) >= sizeof(section->name))
@@ -78,10 +79,15 @@ static int read_section(Elf *elf, Elf_Scn *scn, size_t names, struct section *se
 	memcpy(section->name, name, strlen(name) + 1);
 	if (section->header.sh_type == SHT_NOBITS)
 		return 0;
-	section->content = calloc(1, section->header.sh_size + 1);
-	data = elf_rawdata(scn, NULL);
-	if (!section->content || !data || data->d_size != section->header.sh_size)
+	if (section->header.sh_offset > file_size ||
+	    section->header.sh_size > file_size - section->header.sh_offset)
 		return -EINVAL;
+	data = elf_rawdata(scn, NULL);
+	if (!data || data->d_size != section->header.sh_size)
+		return -EINVAL;
+	section->content = calloc(1, section->header.sh_size + 1);
+	if (!section->content)
+		return -ENOMEM;
 	if (data->d_size)
 		memcpy(section->content, data->d_buf, data->d_size);
 	return 0;
@@ -110,7 +116,10 @@ static int read_object(const void *bytes, size_t size, struct object *object,
 			break;
 		}
 		object->nr++;
-		if (read_section(elf, scn, names, section) != 0)
+		result = read_section(elf, scn, names, section);
+		if (result == -ENOMEM)
+			xf_fail(error, result, "out of memory");
+		else if (result)
 			result = bad_object(error, "a damaged section");
 		else if (section->header.sh_type == SHT_SYMTAB) {
 			object->symtab = object->nr - 1;
@@ -118,7 +127,8 @@ static int read_object(const void *bytes, size_t size, struct object *object,
 		}
 	}
 	elf_end(elf);
-	if (!result && (!object->symtab || object->strtab >= object->nr))
+	if (!result && (!object->symtab || object->strtab >= object->nr ||
+	                !object->sections[object->strtab].content))
 		result = bad_object(error, "no symbol table");
 	return result;
 }
@@ -318,6 +328,7 @@ static size_t lay_out(struct object *object)
 		size_t align = header->sh_addralign ? header->sh_addralign : 1;
 
 		header->sh_addr = 0;
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): as in write_names */
 		offset = (offset + align - 1) & ~(align - 1);
 		header->sh_offset = offset;
 		if (header->sh_type != SHT_NOBITS)
@@ -428,14 +439,16 @@ static int copy_text(const struct object *object, uint64_t address, const struct
 	uint8_t *copy;
 	size_t i;
 
-	if (object->nr < 2 || strcmp(text->name, ".text") != 0 || text->header.sh_size < 4)
+	if (object->nr < 2 || strcmp(text->name, ".text") != 0 || !text->content ||
+	    text->header.sh_size < 4)
 		return bad_object(error, "its first section is not .text");
 	copy = malloc(text->header.sh_size);
 	if (!copy)
 		return xf_fail(error, -ENOMEM, "out of memory");
 	memcpy(copy, text->content, text->header.sh_size);
 	for (i = 1; i < object->nr; i++)
-		if (strcmp(object->sections[i].name, ".rela.text") == 0)
+		if (strcmp(object->sections[i].name, ".rela.text") == 0 &&
+		    object->sections[i].content)
 			relocate_text(object, &object->sections[i], address, xen, copy,
 			              text->header.sh_size);
 	*code = (struct xf_code){.address = address, .bytes = copy, .size = text->header.sh_size};

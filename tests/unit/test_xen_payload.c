@@ -519,11 +519,36 @@ static void a_damaged_agent_is_refused(void **state)
 	free(copy);
 }
 
-/* A size that nobody has memory for is an error of calloc's, not of the program's. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
+/* ASan ends the program that allocates what such a section claims to hold. */
+static void a_section_larger_than_the_file_is_refused_unread(void **state)
 {
-	return "allocator_may_return_null=1";
+	static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 1, 1ull << 62, 1ull << 40};
+	uint8_t *copy = malloc(object_size);
+	Elf64_Ehdr header;
+	Elf64_Shdr section;
+
+	(void)state;
+	memcpy(&header, object, sizeof(header));
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		forget();
+		make_symbols(0, NR_NAMES);
+		memcpy(copy, object, object_size);
+		memcpy(&section, copy + header.e_shoff + sizeof(section), sizeof(section));
+		section.sh_size = sizes[i];
+		memcpy(copy + header.e_shoff + sizeof(section), &section, sizeof(section));
+		assert_int_equal(write_payload(copy, object_size, &config), -EINVAL);
+		assert_non_null(strstr(error.text, "a damaged section"));
+	}
+	free(copy);
+}
+
+static int accept(void *context, uint64_t address, uint64_t size, const char *name)
+{
+	(void)context;
+	(void)address;
+	(void)size;
+	(void)name;
+	return 0;
 }
 
 /* The object is our own, but a reader of files is a reader of files. */
@@ -533,6 +558,7 @@ static void any_damage_to_the_agents_headers_is_survived(void **state)
 	size_t headers = object_size - 13 * sizeof(Elf64_Shdr);
 	uint32_t random = 1;
 	unsigned int round;
+	struct xf_code text;
 
 	(void)state;
 	for (round = 0; round < 500; round++) {
@@ -547,6 +573,9 @@ static void any_damage_to_the_agents_headers_is_survived(void **state)
 		random = random * 1664525 + 1013904223;
 		copy[at] = (uint8_t)(random >> 16);
 		write_payload(copy, object_size, &config);
+		if (xf_payload_text(copy, object_size, XEN, symbols, &text, accept, NULL, &error) ==
+		    0)
+			free((void *)text.bytes);
 	}
 	free(copy);
 }
@@ -640,6 +669,7 @@ int main(void)
 	        TEST(there_is_memory_for_every_pcpu),
 	        TEST(more_pcpus_than_a_live_patch_has_memory_for_are_refused),
 	        TEST(a_damaged_agent_is_refused),
+	        TEST(a_section_larger_than_the_file_is_refused_unread),
 	        TEST(any_damage_to_the_agents_headers_is_survived),
 	        TEST(the_text_at_its_address_has_its_calls_resolved),
 	        TEST(a_refusal_while_the_text_is_told_ends_it),
