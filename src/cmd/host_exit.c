@@ -11,7 +11,7 @@ enum xf_exit xf_host_exit(const struct xf_error *error)
 	case -ENODEV:
 		return XF_EXIT_NOT_XEN;
 	case -EOPNOTSUPP:
-	case -ENOMEM:
+	case -ENOBUFS: /* Xen has no memory; -ENOMEM is ours */
 		return XF_EXIT_UNSUPPORTED;
 	case -EBUSY:
 		return XF_EXIT_BUSY;

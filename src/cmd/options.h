@@ -57,8 +57,8 @@ struct xf_input {
 	struct xf_recording *recording;
 };
 
-/* Opens the recording at @path ("-": standard input). Return: XF_EXIT_OK, or XF_EXIT_INPUT and it
- * has been told. Close in either case. */
+/* Opens the recording at @path ("-": standard input). Return: XF_EXIT_OK; otherwise XF_EXIT_INPUT,
+ * or XF_EXIT_FAILURE without memory, and it has been told. Close in either case. */
 int xf_input_open(const char *path, struct xf_input *input);
 void xf_input_close(struct xf_input *input);
 

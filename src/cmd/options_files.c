@@ -78,8 +78,8 @@ int xf_input_open(const char *path, struct xf_input *input)
 	if (!is_stdin)
 		close(file);
 	if (code)
-		return xf_complain(XF_EXIT_INPUT, "cannot read %s: %s", input->path,
-		                   strerror(code));
+		return xf_complain(code == ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_INPUT,
+		                   "cannot read %s: %s", input->path, strerror(code));
 	if (xf_recording_open(input->bytes, input->size, &input->recording, &error))
 		return xf_input_complain(input, &error);
 	return XF_EXIT_OK;

@@ -360,6 +360,12 @@ static void tell_books(const struct recorder *recorder)
 		        books.flags & XF_STATISTICS_CLOSED ? "" : " (not closed)");
 }
 
+/* Return: the exit status for a failure to write the file. */
+static enum xf_exit output_exit(const struct xf_error *error)
+{
+	return error->code == -EINTR || error->code == -ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_OUTPUT;
+}
+
 /* Return: the status of a recording that @result has ended early. */
 static int explain_end(const struct recorder *recorder, int result, const struct xf_error *error)
 {
@@ -369,7 +375,7 @@ static int explain_end(const struct recorder *recorder, int result, const struct
 		return xf_complain(XF_EXIT_INCOMPLETE, "%s; what was recorded until then is whole",
 		                   error->text);
 	if (recorder->write_error)
-		return xf_complain(XF_EXIT_OUTPUT, "%s", error->text);
+		return xf_complain(output_exit(error), "%s", error->text);
 	return xf_complain(xf_host_exit(error), "%s", error->text);
 }
 
@@ -409,7 +415,7 @@ static int record_and_close(struct recorder *recorder)
 	    xf_record_file_write_books(&recorder->file, recorder->session, true, &file_error) !=
 	            0 &&
 	    !status)
-		status = xf_complain(XF_EXIT_OUTPUT, "%s", file_error.text);
+		status = xf_complain(output_exit(&file_error), "%s", file_error.text);
 	bytes = xf_recording_written(recorder->file.writer);
 	if (xf_session_end(recorder->session, &end_error) != 0)
 		status = xf_complain(xf_host_exit(&end_error), "%s", end_error.text);
@@ -445,8 +451,7 @@ static int run_request(const struct request *request)
 	if (examine_host(&recorder, &error) != 0) {
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
 	} else if (open_output(&recorder, &error) != 0) {
-		status = xf_complain(error.code == -EINTR ? XF_EXIT_FAILURE : XF_EXIT_OUTPUT, "%s",
-		                     error.text);
+		status = xf_complain(output_exit(&error), "%s", error.text);
 	} else if (fork_command(&recorder, &error) != 0 ||
 	           xf_session_start(&recorder.host, request->frequency, &sink, tell_step, &recorder,
 	                            &interrupted, &recorder.session, &error) != 0) {

@@ -136,7 +136,7 @@ static int probe_claim(struct xf_host *host, char *detail, struct xf_error *erro
 static int probe_memory(struct xf_host *host, char *detail, struct xf_error *error)
 {
 	if (host->machine.free_bytes < MEMORY_NEEDED)
-		return xf_fail(error, -ENOMEM,
+		return xf_fail(error, -ENOBUFS,
 		               "Xen has %" PRIu64
 		               " KiB of free memory, xenflame wants %u MiB to be "
 		               "safe; free some, for instance by ballooning a guest or dom0 down "

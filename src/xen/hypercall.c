@@ -203,6 +203,12 @@ void xf_xen_close(struct xf_xen *xen)
 	free(xen);
 }
 
+/* Xen's own want of memory is told apart from this process's, which is -ENOMEM. */
+static int code_of_xen(int code)
+{
+	return code == -ENOMEM ? -ENOBUFS : code;
+}
+
 /* Runs one hypercall with two arguments, the second a copy in memory that Xen can reach. */
 static int call_with_buffer(struct xf_xen *xen, unsigned int op, uint64_t first, void *data,
                             size_t size)
@@ -215,7 +221,7 @@ static int call_with_buffer(struct xf_xen *xen, unsigned int op, uint64_t first,
 	memcpy(buffer, data, size);
 	result = xencall2(xen->call, op, first, (uint64_t)buffer);
 	if (result < 0)
-		result = -errno;
+		result = code_of_xen(-errno);
 	memcpy(data, buffer, size);
 	xencall_free_buffer(xen->call, buffer);
 	return result;
@@ -235,7 +241,7 @@ static int sysctl_raw(struct xf_xen *xen, struct sysctl *sysctl)
 		memcpy(buffer, sysctl, sizeof(*sysctl));
 		result = xencall1(xen->call, HYPERCALL_SYSCTL, (uint64_t)buffer);
 		if (result < 0)
-			result = -errno;
+			result = code_of_xen(-errno);
 	} while (result == -EACCES && !xen->sysctl_version && version++ < SYSCTL_VERSION_LAST);
 	if (result != -EACCES)
 		xen->sysctl_version = version;
@@ -261,6 +267,8 @@ static int explain_sysctl(int code, const char *what, struct xf_error *error)
 	case -ENOSYS:
 	case -EOPNOTSUPP:
 		return xf_fail(error, -EOPNOTSUPP, "%s: this Xen was built without it", what);
+	case -ENOBUFS:
+		return xf_fail(error, code, "%s: Xen has no memory for it", what);
 	default:
 		return xf_fail(error, code, "%s: %s", what, strerror(-code));
 	}
@@ -323,7 +331,7 @@ static int platform_raw(struct xf_xen *xen, struct platform_op *op)
 		op->interface_version = version;
 		result = xencall1(xen->call, HYPERCALL_PLATFORM_OP, (uint64_t)op);
 		if (result < 0)
-			result = -errno;
+			result = code_of_xen(-errno);
 	} while (result == -EACCES && !xen->platform_version && version++ < PLATFORM_VERSION_LAST);
 	if (result != -EACCES)
 		xen->platform_version = version;
@@ -613,8 +621,10 @@ static int explain_upload(int code, const char *name, struct xf_error *error)
 		               "uploading %s: a live patch with this name or with a symbol of this "
 		               "name is there already; `xenflame detach` removes one of ours",
 		               name);
+	case -ENOBUFS:
+		return xf_fail(error, code, "uploading %s: Xen has no memory for it", name);
 	case -ENOMEM:
-		return xf_fail(error, -ENOMEM, "uploading %s: Xen has no memory for it", name);
+		return xf_fail(error, code, "uploading %s: out of memory", name);
 	case -ENOENT:
 		return xf_fail(error, -EOPNOTSUPP,
 		               "uploading %s: Xen lacks a symbol that the agent needs; `xl dmesg` "
@@ -682,7 +692,7 @@ static int explain_action(int code, const char *name, enum xf_livepatch_action a
 		        "more",
 		        word, name);
 	return xf_fail(error, code, "%s %s: %s; `xl dmesg` may say more", word, name,
-	               strerror(-code));
+	               code == -ENOBUFS ? "Xen has no memory for it" : strerror(-code));
 }
 
 /* Waits until the action has ended, for at most ten seconds. Return: Xen's result. */
@@ -699,7 +709,7 @@ static int wait_for_action(struct xf_xen *xen, const char *name, enum xf_livepat
 		if (result < 0)
 			return result;
 		if (status.rc != -EAGAIN)
-			return status.rc;
+			return code_of_xen(status.rc);
 		usleep(10000);
 	}
 	return -EAGAIN;

@@ -6,7 +6,8 @@
  *
  * Every function returns 0 or a negative errno value and then fills the error:
  *   -EPERM not root; -ENODEV no Xen or no access to it; -EOPNOTSUPP this Xen was built without
- *   what is asked for; others as Xen returns them.
+ *   what is asked for; -ENOBUFS Xen has no memory for it, -ENOMEM this process has none; others as
+ *   Xen returns them.
  */
 #ifndef XF_XEN_HYPERCALL_H
 #define XF_XEN_HYPERCALL_H

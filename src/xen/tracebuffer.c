@@ -181,12 +181,12 @@ static int map_pcpu(struct xf_tracebuffers *buffers, unsigned int pcpu, struct x
 static int allocate(struct xf_xen *xen, struct xf_error *error)
 {
 	uint32_t pages;
-	int result = -ENOMEM;
+	int result = -ENOBUFS;
 
-	for (pages = PAGES_WANTED; pages >= PAGES_LEAST && result == -ENOMEM; pages /= 2)
+	for (pages = PAGES_WANTED; pages >= PAGES_LEAST && result == -ENOBUFS; pages /= 2)
 		result = xf_xen_trace_allocate(xen, pages, error);
-	if (result == -ENOMEM)
-		return xf_fail(error, -ENOMEM,
+	if (result == -ENOBUFS)
+		return xf_fail(error, -ENOBUFS,
 		               "Xen has no memory for trace buffers of %u KiB per pCPU; free some "
 		               "(xl info: free_memory), for instance by ballooning a guest down",
 		               PAGES_LEAST * PAGE / 1024);

@@ -30,7 +30,7 @@ struct xf_tracebuffers;
  * Allocates the buffers, unless that was done since boot (Xen can do it once), and maps them.
  * Tracing is off afterwards and the buffers are empty. Return: 0 and *@buffers, to be closed with
  * xf_tracebuffers_close (NULL allowed), which switches tracing off and puts the event mask back;
- * -ENOMEM where Xen has no memory for even small buffers, or another negative errno value.
+ * -ENOBUFS where Xen has no memory for even small buffers, or another negative errno value.
  */
 int xf_tracebuffers_open(struct xf_xen *xen, unsigned int max_pcpu,
                          struct xf_tracebuffers **buffers, struct xf_error *error);
