@@ -70,7 +70,8 @@ test_shares() {
 	check an-idle-host-shows-idle share_between idle '\[idle\]' 500 1000
 	check a-burning-guest-is-recorded record_loaded burn "$SECONDS_EACH" burn@pv
 	check one-vcpu-of-two-pcpus-is-about-half share_between burn '^pv;' 400 600
-	check a-burning-guest-is-in-its-user-mode share_between burn '^pv;\[guest user\]' 300 600
+	# Less than all of its share: each tick that interrupts it runs in Xen, slowly under emulation.
+	check a-burning-guest-is-in-its-user-mode share_between burn '^pv;\[guest user\]' 200 600
 }
 
 test_mixed() {
