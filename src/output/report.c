@@ -9,6 +9,7 @@
 #include "output/facts.h"
 #include "output/text.h"
 #include "profile/shares.h"
+#include "symbol/symbols.h"
 
 /* A view in the making: what is left out is counted. */
 struct view {
@@ -225,15 +226,6 @@ static int write_functions(struct view *view)
 	return 0;
 }
 
-/* Static functions of Xen's bear their file's name: "common/timer.c#timer_softirq_action" goes by
-   what stands behind the '#' too. */
-static bool goes_by(const char *frame, const char *name)
-{
-	const char *mark = strrchr(frame, '#');
-
-	return strcmp(frame, name) == 0 || (mark && strcmp(mark + 1, name) == 0);
-}
-
 /* The neighbours of every frame that goes by @name. */
 static int write_neighbours(struct view *view, const char *name, bool callers,
                             struct xf_error *error)
@@ -247,7 +239,7 @@ static int write_neighbours(struct view *view, const char *name, bool callers,
 		size_t nr;
 		int code;
 
-		if (!goes_by(xf_calltree_name(tree, frame), name))
+		if (!xf_symbol_goes_by(xf_calltree_name(tree, frame), name))
 			continue;
 		code = callers ? xf_shares_callers(tree, frame, &shares, &nr)
 		               : xf_shares_callees(tree, frame, &shares, &nr);

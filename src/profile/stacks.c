@@ -23,11 +23,6 @@ struct xf_stacks {
 	uint64_t entry_end;
 };
 
-static bool is_text(char type)
-{
-	return type == 't' || type == 'T' || type == 'w' || type == 'W' || type == '?';
-}
-
 static void find_text(struct xf_stacks *stacks)
 {
 	size_t nr;
@@ -47,21 +42,13 @@ static void find_text(struct xf_stacks *stacks)
 
 static int build_tables(struct xf_stacks *stacks, struct xf_error *error)
 {
-	size_t count = xf_symbols_count(stacks->symbols);
-	uint64_t *entries = calloc(count ? count : 1, sizeof(*entries));
-	size_t nr_entries = 0;
-	size_t nr;
+	size_t nr_entries, nr;
+	uint64_t *entries = xf_symbols_entries(stacks->symbols, &nr_entries);
 	const struct xf_code *code = xf_recording_code(stacks->recording, &nr);
 	int result = 0;
 
 	if (!entries)
 		return xf_fail(error, -ENOMEM, "no memory for the recording's symbols");
-	for (size_t i = 0; i < count; i++) {
-		const struct xf_symbol *symbol = xf_symbols_at(stacks->symbols, i);
-
-		if (is_text(symbol->type))
-			entries[nr_entries++] = symbol->address;
-	}
 	for (size_t i = 0; !result && i < nr && stacks->nr_tables < TABLES_MAX; i++) {
 		struct xf_unwind_table *table = NULL;
 

@@ -233,3 +233,25 @@ const struct xf_symbol *xf_symbols_at(const struct xf_symbols *symbols, size_t i
 {
 	return symbols->sorted && index < symbols->nr ? &symbols->sorted[index] : NULL;
 }
+
+uint64_t *xf_symbols_entries(const struct xf_symbols *symbols, size_t *nr)
+{
+	size_t count = xf_symbols_count(symbols);
+	uint64_t *entries = calloc(count ? count : 1, sizeof(*entries));
+
+	*nr = 0;
+	for (size_t i = 0; entries && i < count; i++) {
+		const struct xf_symbol *symbol = xf_symbols_at(symbols, i);
+
+		if (is_text(symbol->type) || symbol->type == '?')
+			entries[(*nr)++] = symbol->address;
+	}
+	return entries;
+}
+
+bool xf_symbol_goes_by(const char *name, const char *wanted)
+{
+	const char *mark = strrchr(name, '#');
+
+	return strcmp(name, wanted) == 0 || (mark && strcmp(mark + 1, wanted) == 0);
+}

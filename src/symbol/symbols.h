@@ -50,6 +50,15 @@ const struct xf_symbol *xf_symbols_find(const struct xf_symbols *symbols, uint64
 /* Return: the symbol named @name, NULL where there is none; the first by address if several. */
 const struct xf_symbol *xf_symbols_by_name(const struct xf_symbols *symbols, const char *name);
 
+/* Return: the addresses of all symbols of code and of unknown type, *@nr of them, to be freed by
+ * the caller; NULL without memory. */
+uint64_t *xf_symbols_entries(const struct xf_symbols *symbols, size_t *nr);
+
+/* Static functions of Xen's bear their file's name. Return: whether a function named @name, such as
+ * "common/timer.c#timer_softirq_action", goes by @wanted: by all of it or what stands behind '#'.
+ */
+bool xf_symbol_goes_by(const char *name, const char *wanted);
+
 /* Number of symbols, and the one at @index in order of address. */
 size_t xf_symbols_count(const struct xf_symbols *symbols);
 const struct xf_symbol *xf_symbols_at(const struct xf_symbols *symbols, size_t index);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -124,6 +125,37 @@ static void an_empty_table_answers(void **state)
 	xf_symbols_free(NULL);
 }
 
+static void entries_are_where_code_starts(void **state)
+{
+	struct xf_symbols *symbols = xf_symbols_new();
+	uint64_t *entries;
+	size_t nr;
+
+	(void)state;
+	xf_symbols_add(symbols, 0x4000, 0, '?', "unknown");
+	xf_symbols_add(symbols, 0x3000, 0, 'd', "data");
+	xf_symbols_add(symbols, 0x2000, 0, 'w', "weak");
+	xf_symbols_add(symbols, 0x1000, 0, 'T', "global");
+	xf_symbols_finish(symbols);
+	entries = xf_symbols_entries(symbols, &nr);
+	assert_int_equal(nr, 3);
+	assert_int_equal(entries[0], 0x1000);
+	assert_int_equal(entries[1], 0x2000);
+	assert_int_equal(entries[2], 0x4000);
+	free(entries);
+	xf_symbols_free(symbols);
+}
+
+static void static_functions_go_by_two_names(void **state)
+{
+	(void)state;
+	assert_true(xf_symbol_goes_by("common/timer.c#set_timer", "set_timer"));
+	assert_true(xf_symbol_goes_by("common/timer.c#set_timer", "common/timer.c#set_timer"));
+	assert_true(xf_symbol_goes_by("set_timer", "set_timer"));
+	assert_false(xf_symbol_goes_by("common/timer.c#set_timer", "timer"));
+	assert_false(xf_symbol_goes_by("set_timer", "common/timer.c#set_timer"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +164,8 @@ int main(void)
 	        cmocka_unit_test(aliases_follow_the_rule),
 	        cmocka_unit_test(names_are_found),
 	        cmocka_unit_test(an_empty_table_answers),
+	        cmocka_unit_test(entries_are_where_code_starts),
+	        cmocka_unit_test(static_functions_go_by_two_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
