@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-int xf_back_start(struct xf_back *back, const struct xf_graph *graph)
+int xf_back_start(struct xf_back *back, const struct xf_graph *graph, struct xf_states *states)
 {
 	memset(back, 0, sizeof(*back));
 	back->graph = graph;
+	back->states = states;
 	back->at = calloc(graph->nr_blocks + 1, sizeof(*back->at));
 	back->queued = calloc(graph->nr_blocks + 1, 1);
 	return back->at == NULL || back->queued == NULL ? -ENOMEM : 0;
@@ -17,7 +18,6 @@ int xf_back_start(struct xf_back *back, const struct xf_graph *graph)
 void xf_back_free(struct xf_back *back)
 {
 	free(back->at);
-	free(back->insns);
 	free(back->queued);
 	memset(back, 0, sizeof(*back));
 }
@@ -80,51 +80,39 @@ static bool undo_op(struct xf_state *state, const struct xf_op *op)
 	return state->reg[XF_REG_RSP] != XF_VALUE_UNKNOWN;
 }
 
-static bool undo_insn(const struct xf_graph *graph, struct xf_state *state,
-                      const struct xf_insn *insn)
+static bool undo_insn(struct xf_state *state, const struct xf_insn *insn, const struct xf_op *ops)
 {
 	for (unsigned int i = insn->nr_ops; i-- != 0;)
-		if (!undo_op(state, &graph->ops[insn->first_op + i]))
+		if (!undo_op(state, &ops[i]))
 			return false;
 	for (unsigned int mask = insn->kills; mask != 0; mask &= mask - 1)
 		state->reg[__builtin_ctz(mask)] = XF_VALUE_UNKNOWN;
 	return state->reg[XF_REG_RSP] != XF_VALUE_UNKNOWN;
 }
 
-/* Undoes @block from its end. Return: 1, 0 where nothing can be said, or -ENOMEM. */
-static int undo_block(struct xf_back *back, const struct xf_block *block, struct xf_state *state)
+/* Undoes @block from its end. Return: false where nothing can be said. */
+static bool undo_block(const struct xf_graph *graph, const struct xf_block *block,
+                       struct xf_state *state)
 {
-	size_t count = 0;
-	uint32_t offset = block->first;
+	struct xf_place at = xf_place_first(graph, block);
 
-	for (;;) {
-		const struct xf_insn *insn = xf_graph_insn(back->graph, offset);
-
-		if (count == back->room) {
-			size_t room = back->room * 2 + 64;
-			uint32_t *insns = reallocarray(back->insns, room, sizeof(*insns));
-
-			if (insns == NULL)
-				return -ENOMEM;
-			back->insns = insns;
-			back->room = room;
-		}
-		back->insns[count++] = insn - back->graph->insns;
-		if (offset == block->last)
-			break;
-		offset += insn->length;
+	while (at.offset < block->end)
+		xf_place_next(&at);
+	while (at.offset > block->first) {
+		at.insn--;
+		at.ops -= at.insn->nr_ops;
+		at.offset -= at.insn->length;
+		if (!undo_insn(state, at.insn, at.ops))
+			return false;
 	}
-	while (count-- != 0)
-		if (!undo_insn(back->graph, state, &back->graph->insns[back->insns[count]]))
-			return 0;
-	return 1;
+	return true;
 }
 
 static const struct xf_state *state_of(const struct xf_back *back, uint32_t block)
 {
-	if (back->known != NULL && back->known[block].kind != XF_STATE_NONE)
-		return &back->known[block];
-	return &back->at[block];
+	if (back->known != NULL && back->known[block] != 0)
+		return xf_states_at(back->states, back->known[block]);
+	return xf_back_at(back, block);
 }
 
 static void join(const struct xf_back *back, uint32_t next, int pushed, struct xf_state *state)
@@ -165,27 +153,20 @@ static void state_behind(const struct xf_back *back, const struct xf_block *bloc
 static int update(struct xf_back *back, uint32_t index)
 {
 	const struct xf_block *block = &back->graph->blocks[index];
-	struct xf_state state;
-	int ret;
+	struct xf_state state, merged = *xf_back_at(back, index);
 
 	state_behind(back, block, &state);
 	if (state.kind == XF_STATE_NONE)
 		return 0;
-	if (state.kind != XF_STATE_CONFLICT) {
-		ret = undo_block(back, block, &state);
-		if (ret < 0)
-			return ret;
-		if (ret == 0)
-			memset(&state, 0, sizeof(state));
-	}
-	/* Only ever less may become known, so that this comes to an end. */
-	if (back->at[index].kind != XF_STATE_NONE) {
-		if (state.kind == XF_STATE_NONE)
+	if (state.kind != XF_STATE_CONFLICT && !undo_block(back->graph, block, &state)) {
+		memset(&state, 0, sizeof(state));
+		/* Only ever less may become known, so that this comes to an end. */
+		if (merged.kind != XF_STATE_NONE)
 			state.kind = XF_STATE_CONFLICT;
-		return xf_state_merge(&back->at[index], &state);
 	}
-	back->at[index] = state;
-	return state.kind != XF_STATE_NONE;
+	if (state.kind == XF_STATE_NONE || !xf_state_merge(&merged, &state))
+		return 0;
+	return xf_states_number(back->states, &merged, &back->at[index]) == 0 ? 1 : -ENOMEM;
 }
 
 static int propagate(struct xf_back *back, size_t tail)
@@ -205,7 +186,7 @@ static int propagate(struct xf_back *back, size_t tail)
 			uint32_t before = graph->edges[e];
 
 			if (back->queued[before] ||
-			    (back->known != NULL && back->known[before].kind != XF_STATE_NONE))
+			    (back->known != NULL && back->known[before] != 0))
 				continue;
 			back->queued[before] = 1;
 			graph->queue[tail++] = before;
@@ -229,7 +210,7 @@ int xf_back_interrupts(struct xf_back *back)
 	return propagate(back, tail);
 }
 
-int xf_back_known(struct xf_back *back, const struct xf_state *known)
+int xf_back_known(struct xf_back *back, const uint32_t *known)
 {
 	const struct xf_graph *graph = back->graph;
 	size_t tail = 0;
@@ -240,10 +221,10 @@ int xf_back_known(struct xf_back *back, const struct xf_state *known)
 	for (size_t i = 0; i < graph->nr_blocks; i++) {
 		const struct xf_block *block = &graph->blocks[i];
 
-		if (known[i].kind != XF_STATE_NONE)
+		if (known[i] != 0)
 			continue;
-		if ((block->jump == XF_NOWHERE || known[block->jump].kind == XF_STATE_NONE) &&
-		    (block->fall == XF_NOWHERE || known[block->fall].kind == XF_STATE_NONE))
+		if ((block->jump == XF_NOWHERE || known[block->jump] == 0) &&
+		    (block->fall == XF_NOWHERE || known[block->fall] == 0))
 			continue;
 		back->queued[i] = 1;
 		graph->queue[tail++] = i;

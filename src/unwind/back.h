@@ -9,27 +9,33 @@
 #define XF_UNWIND_BACK_H
 
 #include "unwind/graph.h"
-#include "unwind/transfer.h"
+#include "unwind/states.h"
 
 struct xf_back {
 	const struct xf_graph *graph;
-	struct xf_state
-	        *at; /* for each block: what must hold at its beginning; kind NONE: no idea */
-	const struct xf_state *known; /* for each block: what is known from before; NULL: nothing */
-	uint32_t *insns;              /* room to turn a block round */
-	size_t room;
+	struct xf_states *states;
+	uint32_t *at; /* for each block: number of what must hold at its beginning; 0: no idea */
+	const uint32_t
+	        *known; /* for each block: number of what is known from before; NULL: nothing */
 	uint8_t *queued;
 };
 
 /* Return: 0 or -ENOMEM; xf_back_free is due in both cases. */
-int xf_back_start(struct xf_back *back, const struct xf_graph *graph);
+int xf_back_start(struct xf_back *back, const struct xf_graph *graph, struct xf_states *states);
 void xf_back_free(struct xf_back *back);
+
+/* Return: what must hold at the beginning of @block, of kind XF_STATE_NONE: no idea. Good until the
+ * next state gets a number. */
+static inline const struct xf_state *xf_back_at(const struct xf_back *back, uint32_t block)
+{
+	return xf_states_at(back->states, back->at[block]);
+}
 
 /* Fills in @back->at for every block that leads to an iretq. Return: 0 or -ENOMEM. */
 int xf_back_interrupts(struct xf_back *back);
 
 /* Fills in @back->at for blocks that have no state in @known and lead to ones that have. Return:
  * 0 or -ENOMEM. */
-int xf_back_known(struct xf_back *back, const struct xf_state *known);
+int xf_back_known(struct xf_back *back, const uint32_t *known);
 
 #endif

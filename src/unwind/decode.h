@@ -44,6 +44,11 @@ enum xf_flow {
 	XF_FLOW_BAD,              /* no instruction */
 };
 
+static inline bool xf_flow_is_direct(enum xf_flow flow)
+{
+	return flow == XF_FLOW_JUMP || flow == XF_FLOW_BRANCH || flow == XF_FLOW_CALL;
+}
+
 enum xf_op_kind {
 	XF_OP_ADJUST,   /* dst += value */
 	XF_OP_COPY,     /* dst = src + value */

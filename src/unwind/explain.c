@@ -143,17 +143,16 @@ static void explain_block(const struct xf_inference *inference, size_t index, ui
 	                                      "behind",    "switch", "apart"};
 	const struct xf_graph *graph = &inference->graph;
 	const struct xf_block *block = &graph->blocks[index];
-	struct xf_state state = inference->states[index];
-	uint32_t offset = block->first;
+	struct xf_state state = *xf_infer_before(inference, index);
+	struct xf_place at = xf_place_first(graph, block);
 
-	for (;;) {
-		const struct xf_insn *insn = xf_graph_insn(graph, offset);
-		uint64_t address = graph->code->address + offset;
+	for (; at.offset < block->end; xf_place_next(&at)) {
+		uint64_t address = graph->code->address + at.offset;
 
 		if (address >= from && address < to) {
 			struct xf_unwind_row row = xf_state_row(&state);
 
-			if (offset == block->first) {
+			if (at.offset == block->first) {
 				fprintf(out, "%s block, ground %s%s%s:",
 				        block->flags & XF_BLOCK_CALLED ? "called" : "",
 				        grounds[inference->ground[index]],
@@ -163,18 +162,15 @@ static void explain_block(const struct xf_inference *inference, size_t index, ui
 				fprintf(out, "\n");
 			}
 			fprintf(out, "%" PRIx64 ":  ", address);
-			print_text(out, graph->code, offset);
+			print_text(out, graph->code, at.offset);
 			print_row(out, &row);
-			if (insn->nr_ops != 0)
+			if (at.insn->nr_ops != 0)
 				fprintf(out, "  ;");
-			for (unsigned int i = 0; i < insn->nr_ops; i++)
-				print_op(out, &graph->ops[insn->first_op + i]);
+			for (unsigned int i = 0; i < at.insn->nr_ops; i++)
+				print_op(out, &at.ops[i]);
 			fprintf(out, "\n");
 		}
-		xf_infer_step(graph, insn, &state);
-		if (offset == block->last)
-			return;
-		offset += insn->length;
+		xf_infer_step(&at, &state);
 	}
 }
 
@@ -190,7 +186,7 @@ int xf_unwind_explain(const struct xf_code *code, const uint64_t *entries, size_
 	for (size_t i = 0; ret == 0 && i < inference.graph.nr_blocks; i++) {
 		const struct xf_block *block = &inference.graph.blocks[i];
 
-		if (code->address + block->last >= from && code->address + block->first < to)
+		if (code->address + block->end > from && code->address + block->first < to)
 			explain_block(&inference, i, from, to, out);
 	}
 	xf_infer_free(&inference);

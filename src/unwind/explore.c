@@ -38,23 +38,24 @@ static int pend(struct pending *pending, uint32_t offset)
 	return 0;
 }
 
+/* Return: where @decoded, at @offset, leads to directly; XF_NOWHERE: to no place in the code. */
 static uint32_t target_offset(const struct xf_graph *graph, uint32_t offset,
                               const struct xf_decoded *decoded)
 {
 	int64_t target = (int64_t)offset + decoded->target;
 
-	if (decoded->flow != XF_FLOW_JUMP && decoded->flow != XF_FLOW_BRANCH &&
-	    decoded->flow != XF_FLOW_CALL)
-		return XF_NOWHERE;
-	if (target < 0 || (uint64_t)target >= graph->code->size)
+	if (!xf_flow_is_direct(decoded->flow) || target < 0 ||
+	    (uint64_t)target >= graph->code->size)
 		return XF_NOWHERE;
 	return target;
 }
 
-static int record(struct xf_graph *graph, uint32_t offset, const struct xf_decoded *decoded)
+/* Makes room for one more instruction with all that may belong to it. */
+static int make_room(struct xf_graph *graph)
 {
-	struct xf_insn *insns, *insn;
+	struct xf_insn *insns;
 	struct xf_op *ops;
+	uint32_t *targets;
 
 	insns = grow(graph->insns, &graph->room_insns, graph->nr_insns, 1, sizeof(*insns));
 	if (insns == NULL)
@@ -64,19 +65,34 @@ static int record(struct xf_graph *graph, uint32_t offset, const struct xf_decod
 	if (ops == NULL)
 		return -ENOMEM;
 	graph->ops = ops;
-	insn = &insns[graph->nr_insns++];
-	insn->offset = offset;
-	insn->target = target_offset(graph, offset, decoded);
-	insn->first_op = graph->nr_ops;
-	insn->kills = decoded->kills;
-	insn->row = 0;
-	insn->length = decoded->length;
-	insn->flow = decoded->flow;
-	insn->nr_ops = decoded->nr_ops;
-	insn->padding = decoded->padding;
+	targets =
+	        grow(graph->targets, &graph->room_targets, graph->nr_targets, 1, sizeof(*targets));
+	if (targets == NULL)
+		return -ENOMEM;
+	graph->targets = targets;
+	return 0;
+}
+
+static int record(struct xf_graph *graph, uint32_t offset, const struct xf_decoded *decoded)
+{
+	uint8_t padding = decoded->padding ? XF_MARK_PADDING : 0;
+
+	if (make_room(graph) != 0)
+		return -ENOMEM;
+	graph->insns[graph->nr_insns++] = (struct xf_insn){
+	        .kills = decoded->kills,
+	        .length = decoded->length,
+	        .nr_ops = decoded->nr_ops,
+	        .padding = decoded->padding,
+	        .flow = decoded->flow,
+	};
 	for (unsigned int i = 0; i < decoded->nr_ops; i++)
-		ops[graph->nr_ops++] = decoded->ops[i];
-	graph->at[offset] = graph->nr_insns;
+		graph->ops[graph->nr_ops++] = decoded->ops[i];
+	if (xf_flow_is_direct(decoded->flow))
+		graph->targets[graph->nr_targets++] = target_offset(graph, offset, decoded);
+	graph->marks[offset] |= XF_MARK_FIRST | padding;
+	for (unsigned int i = 1; i < decoded->length; i++)
+		graph->marks[offset + i] |= XF_MARK_INSIDE | padding;
 	return 0;
 }
 
@@ -95,50 +111,65 @@ static bool switches_stack(const struct xf_decoded *decoded)
 	return false;
 }
 
-/* Marks what begins after or because of the instruction at @offset. Return: whether to go on. */
+/* Marks what begins after or because of the instruction at @offset. Return: 1 where control goes on
+ * behind it, 0 where not, or -ENOMEM. */
 static int follow(struct xf_graph *graph, struct pending *pending, uint32_t offset,
-                  const struct xf_decoded *decoded, bool *on)
+                  const struct xf_decoded *decoded)
 {
 	uint32_t target = target_offset(graph, offset, decoded);
 	uint32_t next = offset + decoded->length;
+	bool on = decoded->flow == XF_FLOW_NEXT || decoded->flow == XF_FLOW_BRANCH ||
+	          decoded->flow == XF_FLOW_CALL || decoded->flow == XF_FLOW_CALL_INDIRECT;
 
-	*on = decoded->flow == XF_FLOW_NEXT || decoded->flow == XF_FLOW_BRANCH ||
-	      decoded->flow == XF_FLOW_CALL || decoded->flow == XF_FLOW_CALL_INDIRECT;
 	if (next >= graph->code->size)
-		*on = false;
-	if (*on && (decoded->flow != XF_FLOW_NEXT || switches_stack(decoded)))
+		on = false;
+	if (on && (decoded->flow != XF_FLOW_NEXT || switches_stack(decoded)))
 		graph->marks[next] |= XF_MARK_LEADER;
-	if (target == XF_NOWHERE)
-		return 0;
-	graph->marks[target] |= XF_MARK_LEADER;
-	return graph->at[target] == 0 ? pend(pending, target) : 0;
+	if (target != XF_NOWHERE) {
+		uint8_t marks = graph->marks[target];
+
+		graph->marks[target] |= XF_MARK_LEADER;
+		/* What is marked but not decoded is pending already. */
+		if (!(marks & (XF_MARK_LEADER | XF_MARK_FIRST)) && pend(pending, target) != 0)
+			return -ENOMEM;
+	}
+	return on;
 }
 
+static int start_run(struct xf_graph *graph, uint32_t offset)
+{
+	struct xf_run *runs =
+	        grow(graph->runs, &graph->room_runs, graph->nr_runs, 1, sizeof(*runs));
+
+	if (runs == NULL)
+		return -ENOMEM;
+	graph->runs = runs;
+	graph->runs[graph->nr_runs++] = (struct xf_run){offset, graph->nr_insns};
+	return 0;
+}
+
+/* Decodes from @offset on, up to what does not go on or is decoded already. */
 static int decode_run(struct xf_graph *graph, const struct xf_decoder *decoder,
                       struct pending *pending, uint32_t offset)
 {
 	const struct xf_code *code = graph->code;
 	struct xf_decoded decoded;
-	bool on = true;
-	int ret;
+	int on = 1;
 
-	graph->marks[offset] |= XF_MARK_LEADER;
-	while (on) {
-		if (graph->at[offset] != 0) {
-			graph->marks[offset] |= XF_MARK_LEADER;
-			return 0;
-		}
+	if (start_run(graph, offset) != 0)
+		return -ENOMEM;
+	while (on > 0 && !(graph->marks[offset] & XF_MARK_FIRST)) {
 		xf_insn_decode(decoder, code->bytes + offset, code->size - offset, &decoded);
 		if (decoded.flow == XF_FLOW_BAD)
 			graph->marks[offset] |= XF_MARK_BAD;
-		ret = record(graph, offset, &decoded);
-		if (ret == 0)
-			ret = follow(graph, pending, offset, &decoded, &on);
-		if (ret != 0)
-			return ret;
+		if (record(graph, offset, &decoded) != 0)
+			return -ENOMEM;
+		on = follow(graph, pending, offset, &decoded);
 		offset += decoded.length;
 	}
-	return 0;
+	if (on > 0)
+		graph->marks[offset] |= XF_MARK_LEADER;
+	return on < 0 ? on : 0;
 }
 
 static int decode_pending(struct xf_graph *graph, const struct xf_decoder *decoder,
@@ -149,7 +180,8 @@ static int decode_pending(struct xf_graph *graph, const struct xf_decoder *decod
 	while (ret == 0 && pending->count != 0) {
 		uint32_t offset = pending->offsets[--pending->count];
 
-		if (graph->at[offset] == 0)
+		graph->marks[offset] |= XF_MARK_LEADER;
+		if (!(graph->marks[offset] & XF_MARK_FIRST))
 			ret = decode_run(graph, decoder, pending, offset);
 	}
 	return ret;
@@ -177,33 +209,61 @@ static uint32_t filler(const struct xf_graph *graph, const struct xf_decoder *de
 	return decoded.padding ? decoded.length : 0;
 }
 
+/* Does filler end right before @offset? */
+static bool behind_filler(const struct xf_graph *graph, uint32_t offset)
+{
+	return offset == 0 || (graph->marks[offset - 1] & XF_MARK_PADDING);
+}
+
 /* Finds code that nothing leads to: what is neither decoded nor filler. */
 static int adopt_orphans(struct xf_graph *graph, const struct xf_decoder *decoder,
                          struct pending *pending)
 {
-	bool padded = true;
 	uint32_t offset = 0;
 	int ret = 0;
 
 	while (ret == 0 && offset < graph->code->size) {
-		const struct xf_insn *insn = xf_graph_insn(graph, offset);
 		uint32_t length;
 
-		if (insn != NULL) {
-			offset += insn->length;
-			padded = insn->padding;
+		if (graph->marks[offset] & (XF_MARK_FIRST | XF_MARK_INSIDE)) {
+			offset++;
 			continue;
 		}
 		length = filler(graph, decoder, offset);
 		if (length != 0) {
 			for (; length != 0 && offset < graph->code->size; length--)
 				graph->marks[offset++] |= XF_MARK_PADDING;
-			padded = true;
 			continue;
 		}
 		graph->marks[offset] |= XF_MARK_ORPHAN;
-		if (padded && (graph->code->address + offset) % 16 == 0)
+		if (behind_filler(graph, offset) && (graph->code->address + offset) % 16 == 0)
 			graph->marks[offset] |= XF_MARK_ALIGNED;
+		ret = pend(pending, offset);
+		if (ret == 0)
+			ret = decode_pending(graph, decoder, pending);
+	}
+	return ret;
+}
+
+static void mark_entries(struct xf_graph *graph, const uint64_t *entries, size_t nr_entries)
+{
+	for (size_t i = 0; i < nr_entries; i++) {
+		uint64_t offset = entries[i] - graph->code->address;
+
+		if (offset < graph->code->size)
+			graph->marks[offset] |= XF_MARK_ENTRY | XF_MARK_LEADER;
+	}
+}
+
+/* Decodes from the entries, by rising offset, so that what lies together is found together. */
+static int decode_entries(struct xf_graph *graph, const struct xf_decoder *decoder,
+                          struct pending *pending)
+{
+	int ret = 0;
+
+	for (uint32_t offset = 0; ret == 0 && offset < graph->code->size; offset++) {
+		if ((graph->marks[offset] & (XF_MARK_ENTRY | XF_MARK_FIRST)) != XF_MARK_ENTRY)
+			continue;
 		ret = pend(pending, offset);
 		if (ret == 0)
 			ret = decode_pending(graph, decoder, pending);
@@ -215,19 +275,11 @@ int xf_graph_explore(struct xf_graph *graph, const uint64_t *entries, size_t nr_
 {
 	struct pending pending = {0};
 	struct xf_decoder decoder;
-	int ret = 0;
+	int ret;
 
 	xf_decoder_start(&decoder);
-	for (size_t i = 0; ret == 0 && i < nr_entries; i++) {
-		uint64_t offset = entries[i] - graph->code->address;
-
-		if (offset >= graph->code->size)
-			continue;
-		graph->marks[offset] |= XF_MARK_ENTRY | XF_MARK_LEADER;
-		ret = pend(&pending, offset);
-	}
-	if (ret == 0)
-		ret = decode_pending(graph, &decoder, &pending);
+	mark_entries(graph, entries, nr_entries);
+	ret = decode_entries(graph, &decoder, &pending);
 	if (ret == 0)
 		ret = adopt_orphans(graph, &decoder, &pending);
 	free(pending.offsets);

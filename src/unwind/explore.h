@@ -7,7 +7,7 @@
 
 /*
  * Decodes what can be reached from @entries, then whatever lies undecoded behind it, and marks
- * where blocks begin. @graph's arrays `at` and `marks` are there and zero.
+ * where blocks begin. @graph's array `marks` is there and zero.
  * Return: 0 or -ENOMEM.
  */
 int xf_graph_explore(struct xf_graph *graph, const uint64_t *entries, size_t nr_entries);

@@ -10,29 +10,17 @@
 /* How many instructions behind a call's target are looked at to tell what the call is for. */
 #define OVER_LIMIT 16
 
-static uint32_t block_of(const struct xf_graph *graph, uint32_t offset)
+uint32_t xf_graph_block(const struct xf_graph *graph, uint32_t offset)
 {
-	uint32_t index = offset < graph->code->size ? graph->at[offset] : 0;
+	const struct xf_leaders *leaders;
+	uint64_t bit = 1ull << offset % 64;
 
-	return index != 0 ? graph->block_at[index - 1] : XF_NOWHERE;
-}
-
-/* Extends @block from its first instruction to its last. */
-static void bound_block(const struct xf_graph *graph, struct xf_block *block)
-{
-	const struct xf_insn *insn = xf_graph_insn(graph, block->first);
-
-	for (;;) {
-		uint32_t next = insn->offset + insn->length;
-		const struct xf_insn *following = xf_graph_insn(graph, next);
-
-		if (insn->flow != XF_FLOW_NEXT || following == NULL ||
-		    (graph->marks[next] & XF_MARK_LEADER))
-			break;
-		insn = following;
-	}
-	block->last = insn->offset;
-	block->flow = insn->flow;
+	if (offset >= graph->code->size)
+		return XF_NOWHERE;
+	leaders = &graph->leaders[offset / 64];
+	if (!(leaders->bits & bit))
+		return XF_NOWHERE;
+	return leaders->before + __builtin_popcountll(leaders->bits & (bit - 1));
 }
 
 /*
@@ -67,19 +55,23 @@ static bool op_takes_address(const struct xf_op *op, int64_t *depth)
  */
 static bool takes_address(const struct xf_graph *graph, uint32_t offset)
 {
+	uint32_t index = xf_graph_block(graph, offset);
+	unsigned int count = 0;
 	int64_t depth = 0;
 
-	for (unsigned int i = 0; i < OVER_LIMIT; i++) {
-		const struct xf_insn *insn = xf_graph_insn(graph, offset);
+	while (index != XF_NOWHERE) {
+		const struct xf_block *block = &graph->blocks[index];
+		struct xf_place at = xf_place_first(graph, block);
 
-		if (insn == NULL)
+		for (; at.offset < block->end && count < OVER_LIMIT; count++) {
+			for (unsigned int i = 0; i < at.insn->nr_ops; i++)
+				if (op_takes_address(&at.ops[i], &depth))
+					return true;
+			xf_place_next(&at);
+		}
+		if (block->flow != XF_FLOW_NEXT || count == OVER_LIMIT)
 			return false;
-		for (unsigned int j = 0; j < insn->nr_ops; j++)
-			if (op_takes_address(&graph->ops[insn->first_op + j], &depth))
-				return true;
-		if (insn->flow != XF_FLOW_NEXT)
-			return false;
-		offset += insn->length;
+		index = xf_graph_block(graph, block->end);
 	}
 	return false;
 }
@@ -90,46 +82,30 @@ static bool only_filler(const struct xf_graph *graph, uint32_t offset, uint32_t 
 {
 	if (end < offset || end - offset >= 16)
 		return false;
-	while (offset < end) {
-		const struct xf_insn *insn = xf_graph_insn(graph, offset);
-
-		if (insn != NULL && !insn->padding)
-			return false;
-		if (insn == NULL && !(graph->marks[offset] & XF_MARK_PADDING))
-			return false;
-		offset += insn != NULL ? insn->length : 1;
-	}
+	while (offset < end && (graph->marks[offset] & XF_MARK_PADDING))
+		offset++;
 	return offset == end;
 }
 
-/* Is the direct call @insn made for the push of its address alone? */
-static bool is_call_over(const struct xf_graph *graph, const struct xf_insn *insn)
+/* Is the direct call at the end of @block, to @target, made for the push of its address alone? */
+static bool is_call_over(const struct xf_graph *graph, const struct xf_block *block,
+                         uint32_t target)
 {
-	uint32_t next = insn->offset + insn->length;
-
-	if (insn->target == XF_NOWHERE || (graph->marks[insn->target] & XF_MARK_ENTRY))
+	if (target == XF_NOWHERE || (graph->marks[target] & XF_MARK_ENTRY))
 		return false;
-	if (only_filler(graph, next, insn->target))
-		return true;
-	return takes_address(graph, insn->target);
+	return only_filler(graph, block->end, target) || takes_address(graph, target);
 }
 
 /* Does @block push the five words of an interrupt frame, for the iretq at its end? */
 static bool pushes_frame(const struct xf_graph *graph, const struct xf_block *block)
 {
+	struct xf_place at = xf_place_first(graph, block);
 	unsigned int pushes = 0;
 
-	for (uint32_t offset = block->first; offset != block->last;) {
-		const struct xf_insn *insn = xf_graph_insn(graph, offset);
-
-		for (unsigned int i = 0; i < insn->nr_ops; i++) {
-			const struct xf_op *op = &graph->ops[insn->first_op + i];
-
-			pushes +=
-			        op->kind == XF_OP_STORE && op->dst == XF_REG_RSP && op->value == -8;
-		}
-		offset += insn->length;
-	}
+	for (; at.offset < block->end; xf_place_next(&at))
+		for (unsigned int i = 0; i < at.insn->nr_ops; i++)
+			pushes += at.ops[i].kind == XF_OP_STORE && at.ops[i].dst == XF_REG_RSP &&
+			          at.ops[i].value == -8;
 	return pushes >= 5;
 }
 
@@ -140,61 +116,108 @@ static uint32_t hidden_fall(const struct xf_graph *graph, uint32_t next)
 
 	if (!(marks & XF_MARK_ORPHAN) || (marks & (XF_MARK_ALIGNED | XF_MARK_ENTRY | XF_MARK_BAD)))
 		return XF_NOWHERE;
-	return block_of(graph, next);
+	return xf_graph_block(graph, next);
 }
 
+/* Turns the offset that the end of @block leads to into a block, and finds what follows. */
 static void link_block(const struct xf_graph *graph, struct xf_block *block)
 {
-	const struct xf_insn *insn = xf_graph_insn(graph, block->last);
-	uint32_t next = insn->offset + insn->length;
+	uint32_t target = block->jump;
 
-	block->jump = insn->target == XF_NOWHERE ? XF_NOWHERE : block_of(graph, insn->target);
+	block->jump = xf_graph_block(graph, target);
 	block->fall = XF_NOWHERE;
-	switch ((enum xf_flow)insn->flow) {
+	switch ((enum xf_flow)block->flow) {
 	case XF_FLOW_CALL:
-		if (is_call_over(graph, insn))
+		if (is_call_over(graph, block, target))
 			block->flags |= XF_BLOCK_OVER;
-		block->fall = block_of(graph, next);
+		block->fall = xf_graph_block(graph, block->end);
 		break;
 	case XF_FLOW_NEXT:
 	case XF_FLOW_BRANCH:
 	case XF_FLOW_CALL_INDIRECT:
-		block->fall = block_of(graph, next);
+		block->fall = xf_graph_block(graph, block->end);
 		break;
 	case XF_FLOW_TRAP:
-		block->fall = hidden_fall(graph, next);
+		block->fall = hidden_fall(graph, block->end);
 		break;
 	case XF_FLOW_INTERRUPT_RETURN:
 		if (pushes_frame(graph, block))
-			block->fall = hidden_fall(graph, next);
+			block->fall = hidden_fall(graph, block->end);
 		break;
 	default:
 		break;
 	}
 }
 
+/* Return: a bit for each of the @count marks at @marks that say that a block begins there. */
+static uint64_t leader_bits(const uint8_t *marks, size_t count)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bits |= (uint64_t)((marks[i] & XF_MARK_LEADER) != 0) << i;
+	return bits;
+}
+
+static int number_leaders(struct xf_graph *graph)
+{
+	size_t size = graph->code->size, before = 0;
+
+	graph->leaders = malloc((size / 64 + 1) * sizeof(*graph->leaders));
+	if (graph->leaders == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i * 64 < size; i++) {
+		size_t count = size - i * 64 < 64 ? size - i * 64 : 64;
+		uint64_t bits = leader_bits(&graph->marks[i * 64], count);
+
+		graph->leaders[i] = (struct xf_leaders){bits, before};
+		before += __builtin_popcountll(bits);
+	}
+	graph->nr_blocks = before;
+	return 0;
+}
+
+/* Makes the blocks of one run, which ends before the instruction @end. @op and @target count
+ * operations and targets from run to run. */
+static void cut_run(struct xf_graph *graph, const struct xf_run *run, uint32_t end, uint32_t *op,
+                    uint32_t *target)
+{
+	uint32_t offset = run->offset;
+	struct xf_block *block = NULL;
+
+	for (uint32_t i = run->insn; i < end; i++) {
+		const struct xf_insn *insn = &graph->insns[i];
+
+		if (graph->marks[offset] & XF_MARK_LEADER) {
+			block = &graph->blocks[xf_graph_block(graph, offset)];
+			*block = (struct xf_block){.first = offset, .insn = i, .op = *op};
+		}
+		offset += insn->length;
+		*op += insn->nr_ops;
+		block->end = offset;
+		block->flow = insn->flow;
+		block->jump =
+		        xf_flow_is_direct(insn->flow) ? graph->targets[(*target)++] : XF_NOWHERE;
+	}
+}
+
 static int make_blocks(struct xf_graph *graph)
 {
-	size_t count = 0;
+	uint32_t op = 0, target = 0;
 
-	for (size_t i = 0; i < graph->code->size; i++)
-		count += (graph->marks[i] & XF_MARK_LEADER) && graph->at[i] != 0;
-	graph->blocks = calloc(count + 1, sizeof(*graph->blocks));
-	graph->block_at = malloc((graph->nr_insns + 1) * sizeof(*graph->block_at));
-	graph->queue = malloc((count + 1) * sizeof(*graph->queue));
-	if (graph->blocks == NULL || graph->block_at == NULL || graph->queue == NULL)
+	if (number_leaders(graph) != 0)
 		return -ENOMEM;
-	memset(graph->block_at, 0xff, graph->nr_insns * sizeof(*graph->block_at));
-	for (size_t i = 0; i < graph->code->size; i++) {
-		if (!(graph->marks[i] & XF_MARK_LEADER) || graph->at[i] == 0)
-			continue;
-		graph->block_at[graph->at[i] - 1] = graph->nr_blocks;
-		graph->blocks[graph->nr_blocks++].first = i;
+	graph->blocks = malloc((graph->nr_blocks + 1) * sizeof(*graph->blocks));
+	graph->queue = malloc((graph->nr_blocks + 1) * sizeof(*graph->queue));
+	if (graph->blocks == NULL || graph->queue == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < graph->nr_runs; i++) {
+		uint32_t end = i + 1 < graph->nr_runs ? graph->runs[i + 1].insn : graph->nr_insns;
+
+		cut_run(graph, &graph->runs[i], end, &op, &target);
 	}
-	for (size_t i = 0; i < graph->nr_blocks; i++) {
-		bound_block(graph, &graph->blocks[i]);
+	for (size_t i = 0; i < graph->nr_blocks; i++)
 		link_block(graph, &graph->blocks[i]);
-	}
 	return 0;
 }
 
@@ -333,7 +356,8 @@ static void find_thunks(struct xf_graph *graph)
 	for (size_t i = 0; i < graph->nr_blocks; i++) {
 		struct xf_block *block = &graph->blocks[i];
 
-		if (block->flow == XF_FLOW_RETURN && block->first == block->last &&
+		if (block->flow == XF_FLOW_RETURN &&
+		    block->first + graph->insns[block->insn].length == block->end &&
 		    (graph->marks[block->first] & XF_MARK_ENTRY))
 			block->flags |= XF_BLOCK_CALLED;
 	}
@@ -382,9 +406,8 @@ int xf_graph_build(struct xf_graph *graph, const struct xf_code *code, const uin
 
 	memset(graph, 0, sizeof(*graph));
 	graph->code = code;
-	graph->at = calloc(code->size + 1, sizeof(*graph->at));
 	graph->marks = calloc(code->size + 1, sizeof(*graph->marks));
-	if (graph->at == NULL || graph->marks == NULL)
+	if (graph->marks == NULL)
 		return -ENOMEM;
 	ret = xf_graph_explore(graph, entries, nr_entries);
 	if (ret == 0)
@@ -403,12 +426,13 @@ int xf_graph_build(struct xf_graph *graph, const struct xf_code *code, const uin
 
 void xf_graph_free(struct xf_graph *graph)
 {
-	free(graph->at);
 	free(graph->marks);
 	free(graph->insns);
 	free(graph->ops);
+	free(graph->targets);
+	free(graph->runs);
 	free(graph->blocks);
-	free(graph->block_at);
+	free(graph->leaders);
 	free(graph->edge_from);
 	free(graph->edges);
 	free(graph->queue);

@@ -10,19 +10,15 @@
 /* One run over the code. */
 struct run {
 	struct xf_graph *graph;
-	struct xf_state *states;
+	struct xf_states *states;
+	uint32_t *before; /* for each block: number of the state at its beginning */
 	uint8_t *grounds;
 	struct xf_back back;
 	uint8_t *queued;
 	size_t tail; /* of graph->queue */
 	uint8_t ground;
+	bool failed; /* memory ran out: what is there is not all */
 };
-
-void xf_infer_step(const struct xf_graph *graph, const struct xf_insn *insn, struct xf_state *state)
-{
-	xf_state_step(state, insn->kills, &graph->ops[insn->first_op], insn->nr_ops,
-	              insn->offset + 1);
-}
 
 static bool has_base(const struct xf_state *state)
 {
@@ -40,25 +36,36 @@ static bool is_switched(const struct xf_state *state)
 	return state->reason == XF_UNWIND_STACK_SWITCHED && !has_base(state);
 }
 
+/* Makes @state what is known at the beginning of @block. */
+static void set_before(struct run *run, uint32_t block, const struct xf_state *state)
+{
+	if (xf_states_number(run->states, state, &run->before[block]) != 0)
+		run->failed = true;
+	if (run->grounds[block] == XF_GROUND_NONE)
+		run->grounds[block] = run->ground;
+	if (run->queued[block])
+		return;
+	run->queued[block] = 1;
+	run->graph->queue[run->tail++] = block;
+}
+
 /* Brings @state to the beginning of the block @to. */
 static void arrive(struct run *run, uint32_t to, const struct xf_state *state)
 {
+	struct xf_state merged;
+
 	if (to == XF_NOWHERE || state->kind == XF_STATE_NONE)
 		return;
 	/* What stands on weaker ground changes nothing that stands on a stronger one. */
 	if (run->grounds[to] != XF_GROUND_NONE && run->grounds[to] < run->ground)
 		return;
-	if (is_switched(&run->states[to]) && !is_switched(state))
-		run->states[to] = *state;
-	else if ((is_switched(state) && run->states[to].kind != XF_STATE_NONE) ||
-	         !xf_state_merge(&run->states[to], state))
+	merged = *xf_states_at(run->states, run->before[to]);
+	if (is_switched(&merged) && !is_switched(state))
+		merged = *state;
+	else if ((is_switched(state) && merged.kind != XF_STATE_NONE) ||
+	         !xf_state_merge(&merged, state))
 		return;
-	if (run->grounds[to] == XF_GROUND_NONE)
-		run->grounds[to] = run->ground;
-	if (run->queued[to])
-		return;
-	run->queued[to] = 1;
-	run->graph->queue[run->tail++] = to;
+	set_before(run, to, &merged);
 }
 
 /*
@@ -86,7 +93,7 @@ static void fall_to(struct run *run, uint32_t to, const struct xf_state *state)
 
 	if (to == XF_NOWHERE)
 		return;
-	back = &run->back.at[to];
+	back = xf_back_at(&run->back, to);
 	if (!has_base(state) && back->kind == XF_STATE_INTERRUPT && run->ground == XF_GROUND_FLOW)
 		arrive(run, to, back);
 	else
@@ -126,31 +133,24 @@ static void leave_block(struct run *run, const struct xf_block *block, struct xf
 }
 
 /* Return: the state behind the last instruction of the block @index. */
-static struct xf_state state_behind(const struct xf_graph *graph, const struct xf_state *states,
-                                    uint32_t index)
+static struct xf_state state_behind(const struct run *run, uint32_t index)
 {
-	const struct xf_block *block = &graph->blocks[index];
-	struct xf_state state = states[index];
-	uint32_t offset = block->first;
+	const struct xf_block *block = &run->graph->blocks[index];
+	struct xf_place at = xf_place_first(run->graph, block);
+	struct xf_state state = *xf_states_at(run->states, run->before[index]);
 
-	for (;;) {
-		const struct xf_insn *insn = xf_graph_insn(graph, offset);
-
-		xf_infer_step(graph, insn, &state);
-		if (offset == block->last)
-			return state;
-		offset += insn->length;
-	}
+	for (; at.offset < block->end; xf_place_next(&at))
+		xf_infer_step(&at, &state);
+	return state;
 }
 
 static void settle(struct run *run)
 {
 	while (run->tail != 0) {
 		uint32_t index = run->graph->queue[--run->tail];
-		struct xf_state state;
+		struct xf_state state = state_behind(run, index);
 
 		run->queued[index] = 0;
-		state = state_behind(run->graph, run->states, index);
 		leave_block(run, &run->graph->blocks[index], &state);
 	}
 }
@@ -162,7 +162,7 @@ static void settle(struct run *run)
  */
 static bool is_interrupt_entry(const struct run *run, uint32_t index)
 {
-	const struct xf_state *back = &run->back.at[index];
+	const struct xf_state *back = xf_back_at(&run->back, index);
 
 	return back->kind == XF_STATE_INTERRUPT &&
 	       !(run->graph->blocks[index].flags & XF_BLOCK_CALLED) &&
@@ -185,7 +185,7 @@ static void seed_entries(struct run *run)
 
 		if (!(flags & XF_BLOCK_CALLED) && (!is_entry(run, i) || (flags & XF_BLOCK_JOINED)))
 			continue;
-		arrive(run, i, is_interrupt_entry(run, i) ? &run->back.at[i] : &called);
+		arrive(run, i, is_interrupt_entry(run, i) ? xf_back_at(&run->back, i) : &called);
 	}
 	settle(run);
 }
@@ -195,9 +195,9 @@ static void seed_entries(struct run *run)
 static void seed_interrupts(struct run *run)
 {
 	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
-		const struct xf_state *back = &run->back.at[i];
+		const struct xf_state *back = xf_back_at(&run->back, i);
 
-		if (run->states[i].kind == XF_STATE_NONE && is_interrupt_entry(run, i) &&
+		if (run->before[i] == 0 && is_interrupt_entry(run, i) &&
 		    (is_entry(run, i) || xf_value_offset(back->reg[XF_REG_RSP]) <= 0))
 			arrive(run, i, back);
 	}
@@ -216,8 +216,7 @@ static void seed_jumped(struct run *run)
 		for (size_t i = 0; i < run->graph->nr_blocks; i++) {
 			uint64_t address = run->graph->code->address + run->graph->blocks[i].first;
 
-			if (!is_entry(run, i) || run->states[i].kind != XF_STATE_NONE ||
-			    address % alignment != 0)
+			if (!is_entry(run, i) || run->before[i] != 0 || address % alignment != 0)
 				continue;
 			arrive(run, i, &called);
 			settle(run);
@@ -229,20 +228,17 @@ static void seed_jumped(struct run *run)
 static unsigned int pushed_rsp(const struct xf_graph *graph, const struct xf_block *block)
 {
 	uint8_t pushed[4] = {XF_REG_NONE, XF_REG_NONE, XF_REG_NONE, XF_REG_NONE};
-	uint32_t offset = block->first;
+	struct xf_place at = xf_place_first(graph, block);
 
-	while (offset != block->last) {
-		const struct xf_insn *insn = xf_graph_insn(graph, offset);
-
-		for (unsigned int i = 0; i < insn->nr_ops; i++) {
-			const struct xf_op *op = &graph->ops[insn->first_op + i];
+	for (; at.offset < block->end; xf_place_next(&at)) {
+		for (unsigned int i = 0; i < at.insn->nr_ops; i++) {
+			const struct xf_op *op = &at.ops[i];
 
 			if (op->kind != XF_OP_STORE || op->dst != XF_REG_RSP || op->value != -8)
 				continue;
 			memmove(pushed, pushed + 1, sizeof(pushed) - 1);
 			pushed[3] = op->src;
 		}
-		offset += insn->length;
 	}
 	return pushed[0];
 }
@@ -287,14 +283,14 @@ static void seed_traps(struct run *run)
 		struct xf_state state;
 
 		if ((block->flow != XF_FLOW_TRAP && block->flow != XF_FLOW_INTERRUPT_RETURN) ||
-		    block->fall == XF_NOWHERE || run->states[i].kind == XF_STATE_NONE ||
-		    run->states[block->fall].kind != XF_STATE_NONE)
+		    block->fall == XF_NOWHERE || run->before[i] == 0 ||
+		    run->before[block->fall] != 0)
 			continue;
-		state = state_behind(run->graph, run->states, i);
+		state = state_behind(run, i);
 		if (block->flow == XF_FLOW_INTERRUPT_RETURN &&
 		    !pass_own_iret(run->graph, block, &state))
 			continue;
-		if (contradicts(&run->back.at[block->fall], &state))
+		if (contradicts(xf_back_at(&run->back, block->fall), &state))
 			continue;
 		arrive(run, block->fall, &state);
 		settle(run);
@@ -306,9 +302,9 @@ static void seed_behind(struct run *run)
 {
 	run->ground = XF_GROUND_BEHIND;
 	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
-		const struct xf_state *back = &run->back.at[i];
+		const struct xf_state *back = xf_back_at(&run->back, i);
 
-		if (run->states[i].kind == XF_STATE_NONE && back->kind != XF_STATE_NONE &&
+		if (run->before[i] == 0 && back->kind != XF_STATE_NONE &&
 		    back->kind != XF_STATE_CONFLICT)
 			arrive(run, i, back);
 	}
@@ -328,14 +324,14 @@ static void seed_switch_arms(struct run *run)
 
 		if (marks & (XF_MARK_ENTRY | XF_MARK_ALIGNED))
 			switched.kind = XF_STATE_NONE;
-		if ((marks & XF_MARK_ORPHAN) && run->states[i].kind == XF_STATE_NONE &&
+		if ((marks & XF_MARK_ORPHAN) && run->before[i] == 0 &&
 		    switched.kind != XF_STATE_NONE) {
 			arrive(run, i, &switched);
 			settle(run);
 		}
-		if (block->flow != XF_FLOW_JUMP_INDIRECT || run->states[i].kind == XF_STATE_NONE)
+		if (block->flow != XF_FLOW_JUMP_INDIRECT || run->before[i] == 0)
 			continue;
-		state = state_behind(run->graph, run->states, i);
+		state = state_behind(run, i);
 		xf_state_merge(&switched, &state);
 	}
 }
@@ -346,7 +342,7 @@ static void seed_apart(struct run *run)
 
 	run->ground = XF_GROUND_APART;
 	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
-		if (run->states[i].kind != XF_STATE_NONE ||
+		if (run->before[i] != 0 ||
 		    !(run->graph->marks[run->graph->blocks[i].first] & XF_MARK_ALIGNED))
 			continue;
 		arrive(run, i, &called);
@@ -356,7 +352,7 @@ static void seed_apart(struct run *run)
 
 static int infer_states(struct run *run)
 {
-	int ret = xf_back_start(&run->back, run->graph);
+	int ret = xf_back_start(&run->back, run->graph, run->states);
 
 	if (ret == 0)
 		ret = xf_back_interrupts(&run->back);
@@ -366,14 +362,14 @@ static int infer_states(struct run *run)
 	seed_entries(run);
 	seed_interrupts(run);
 	seed_jumped(run);
-	ret = xf_back_known(&run->back, run->states);
+	ret = xf_back_known(&run->back, run->before);
 	if (ret != 0)
 		return ret;
 	seed_traps(run);
 	seed_behind(run);
 	seed_switch_arms(run);
 	seed_apart(run);
-	return 0;
+	return run->failed ? -ENOMEM : 0;
 }
 
 int xf_infer(struct xf_inference *inference, const struct xf_code *code, const uint64_t *entries,
@@ -386,14 +382,17 @@ int xf_infer(struct xf_inference *inference, const struct xf_code *code, const u
 	ret = xf_graph_build(&inference->graph, code, entries, nr_entries);
 	if (ret != 0)
 		return ret;
-	inference->states = calloc(inference->graph.nr_blocks + 1, sizeof(*inference->states));
+	inference->before = calloc(inference->graph.nr_blocks + 1, sizeof(*inference->before));
 	inference->ground = calloc(inference->graph.nr_blocks + 1, 1);
 	run.queued = calloc(inference->graph.nr_blocks + 1, 1);
 	run.graph = &inference->graph;
-	run.states = inference->states;
+	run.states = &inference->states;
+	run.before = inference->before;
 	run.grounds = inference->ground;
-	ret = -ENOMEM;
-	if (run.states != NULL && run.grounds != NULL && run.queued != NULL)
+	ret = xf_states_start(&inference->states);
+	if (run.before == NULL || run.grounds == NULL || run.queued == NULL)
+		ret = -ENOMEM;
+	if (ret == 0)
 		ret = infer_states(&run);
 	xf_back_free(&run.back);
 	free(run.queued);
@@ -403,7 +402,8 @@ int xf_infer(struct xf_inference *inference, const struct xf_code *code, const u
 void xf_infer_free(struct xf_inference *inference)
 {
 	xf_graph_free(&inference->graph);
-	free(inference->states);
+	xf_states_free(&inference->states);
+	free(inference->before);
 	free(inference->ground);
 	memset(inference, 0, sizeof(*inference));
 }

@@ -7,7 +7,7 @@
 #define XF_UNWIND_INFER_H
 
 #include "unwind/graph.h"
-#include "unwind/transfer.h"
+#include "unwind/states.h"
 
 /* How a block came by its state, from the strongest ground to the weakest. */
 enum xf_ground {
@@ -21,8 +21,9 @@ enum xf_ground {
 
 struct xf_inference {
 	struct xf_graph graph;
-	struct xf_state *states; /* for each block, at its beginning */
-	uint8_t *ground;         /* for each block: enum xf_ground */
+	struct xf_states states;
+	uint32_t *before; /* for each block: number of the state at its beginning */
+	uint8_t *ground;  /* for each block: enum xf_ground */
 };
 
 /* Return: 0, or -ENOMEM; xf_infer_free is due in both cases. @inference borrows @code. */
@@ -30,8 +31,17 @@ int xf_infer(struct xf_inference *inference, const struct xf_code *code, const u
              size_t nr_entries);
 void xf_infer_free(struct xf_inference *inference);
 
-/* Applies the instruction @insn to @state (not what a call or return at a block's end does). */
-void xf_infer_step(const struct xf_graph *graph, const struct xf_insn *insn,
-                   struct xf_state *state);
+/* Return: the state at the beginning of @block, of kind XF_STATE_NONE where nothing is known. */
+static inline const struct xf_state *xf_infer_before(const struct xf_inference *inference,
+                                                     uint32_t block)
+{
+	return xf_states_at(&inference->states, inference->before[block]);
+}
+
+/* Applies the instruction at @at to @state (not what a call or return at a block's end does). */
+static inline void xf_infer_step(const struct xf_place *at, struct xf_state *state)
+{
+	xf_state_step(state, at->insn->kills, at->ops, at->insn->nr_ops, at->offset + 1);
+}
 
 #endif

@@ -95,118 +95,177 @@ static int undefined_number(struct dictionary *dictionary, enum xf_unwind_reason
 	return row_number(dictionary, &row);
 }
 
-/* Does @insn change anything that a row is made of? Most do not. */
-static bool matters(const struct xf_insn *insn, const struct xf_state *state)
+/* Does the instruction at @at change anything that a row is made of? Most do not. */
+static bool matters(const struct xf_place *at, const struct xf_state *state)
 {
-	if (insn->nr_ops != 0)
+	if (at->insn->nr_ops != 0)
 		return true;
-	for (unsigned int mask = insn->kills; mask != 0; mask &= mask - 1)
+	for (unsigned int mask = at->insn->kills; mask != 0; mask &= mask - 1)
 		if (state->reg[__builtin_ctz(mask)] != XF_VALUE_UNKNOWN)
 			return true;
 	return false;
 }
 
-/* Gives every instruction of the block @index the number of its row. */
-static int number_block(struct xf_inference *inference, struct dictionary *dictionary, size_t index)
-{
-	const struct xf_block *block = &inference->graph.blocks[index];
-	struct xf_state state = inference->states[index];
-	uint32_t offset = block->first;
-	bool fresh = true, filler = false;
-	int number = 0;
-
-	for (;;) {
-		struct xf_insn *insn = xf_graph_insn(&inference->graph, offset);
-
-		if (fresh || insn->padding != filler) {
-			struct xf_unwind_row row = xf_state_row(&state);
-
-			filler = insn->padding;
-			row.filler = filler && row.kind == XF_ROW_INTERRUPT;
-			number = row_number(dictionary, &row);
-			if (number < 0)
-				return number;
-		}
-		insn->row = number;
-		if (offset == block->last)
-			return 0;
-		fresh = matters(insn, &state);
-		if (fresh)
-			xf_infer_step(&inference->graph, insn, &state);
-		offset += insn->length;
-	}
-}
-
-/* Numbers of the rows for what is no reached code. */
-struct blanks {
-	int unreached, padding, bad;
+/* A table in the making: rows are laid by rising offset. */
+struct maker {
+	const struct xf_inference *inference;
+	struct dictionary dictionary;
+	struct xf_unwind_table *table;
+	size_t room_rows;
+	uint32_t laid;               /* up to here something has been said about every byte */
+	int unreached, padding, bad; /* numbers of the rows for what is no reached code */
 };
 
-static int number_all(struct xf_inference *inference, struct dictionary *dictionary,
-                      struct blanks *blanks)
+/* Where the maker is in one block. */
+struct thread {
+	struct xf_place at;
+	uint32_t end;
+	struct xf_state state;
+	int number; /* of the row before the instruction at @at; -1: not known yet */
+	bool filler;
+};
+
+/*
+ * Blocks overlap where something jumps into the middle of an instruction. At no byte can there be
+ * more of them than an instruction has bytes, since in each another instruction lies over it.
+ */
+#define MAX_THREADS 16
+
+static int lay_row(struct maker *maker, uint32_t offset, int number)
 {
-	struct xf_graph *graph = &inference->graph;
+	struct xf_unwind_table *table = maker->table;
+	size_t last = table->nr_rows;
+
+	if (number < 0)
+		return number;
+	if (last != 0 && table->numbers[last - 1] == number)
+		return 0;
+	if (last == maker->room_rows) {
+		size_t room = maker->room_rows * 2 + 1024;
+		uint32_t *starts = reallocarray(table->starts, room, sizeof(*starts));
+		uint16_t *numbers;
+
+		if (starts == NULL)
+			return -ENOMEM;
+		table->starts = starts;
+		numbers = reallocarray(table->numbers, room, sizeof(*numbers));
+		if (numbers == NULL)
+			return -ENOMEM;
+		table->numbers = numbers;
+		maker->room_rows = room;
+	}
+	table->starts[last] = offset;
+	table->numbers[last] = number;
+	table->nr_rows++;
+	return 0;
+}
+
+/* Says of everything before @offset that has no row yet that it is filler, or not reached. */
+static int lay_gap(struct maker *maker, uint32_t offset)
+{
+	const uint8_t *marks = maker->inference->graph.marks;
+	int ret = 0;
+
+	for (; ret == 0 && maker->laid < offset; maker->laid++)
+		ret = lay_row(maker, maker->laid,
+		              marks[maker->laid] & XF_MARK_PADDING ? maker->padding
+		                                                   : maker->unreached);
+	return ret;
+}
+
+/* The row for an instruction in a block that nothing is known about. */
+static int blank_number(const struct maker *maker, const struct xf_insn *insn)
+{
+	if (insn->padding)
+		return maker->padding;
+	return insn->flow == XF_FLOW_BAD ? maker->bad : maker->unreached;
+}
+
+static int thread_number(struct maker *maker, struct thread *thread)
+{
+	const struct xf_insn *insn = thread->at.insn;
+	struct xf_unwind_row row;
+
+	if (thread->state.kind == XF_STATE_NONE)
+		return blank_number(maker, insn);
+	if (thread->number >= 0 && insn->padding == thread->filler)
+		return thread->number;
+	row = xf_state_row(&thread->state);
+	row.filler = insn->padding && row.kind == XF_ROW_INTERRUPT;
+	thread->filler = insn->padding;
+	thread->number = row_number(&maker->dictionary, &row);
+	return thread->number;
+}
+
+/* Lays the row for the instruction that @thread is at, and goes on to the next. */
+static int advance(struct maker *maker, struct thread *thread)
+{
+	int ret = lay_gap(maker, thread->at.offset);
+
+	if (ret == 0)
+		ret = lay_row(maker, thread->at.offset, thread_number(maker, thread));
+	if (ret != 0)
+		return ret;
+	if (thread->state.kind != XF_STATE_NONE && matters(&thread->at, &thread->state)) {
+		xf_infer_step(&thread->at, &thread->state);
+		thread->number = -1;
+	}
+	xf_place_next(&thread->at);
+	if (thread->at.offset > maker->laid)
+		maker->laid = thread->at.offset;
+	return 0;
+}
+
+static void begin(const struct maker *maker, struct thread *thread, size_t index)
+{
+	const struct xf_block *block = &maker->inference->graph.blocks[index];
+
+	thread->at = xf_place_first(&maker->inference->graph, block);
+	thread->end = block->end;
+	thread->state = *xf_infer_before(maker->inference, index);
+	thread->number = -1;
+	thread->filler = false;
+}
+
+/* Lays the rows of all instructions, by rising offset. */
+static int lay_blocks(struct maker *maker)
+{
+	const struct xf_graph *graph = &maker->inference->graph;
+	struct thread threads[MAX_THREADS];
+	size_t next = 0;
+	unsigned int count = 0;
+
+	while (count != 0 || next < graph->nr_blocks) {
+		unsigned int least = 0;
+
+		for (unsigned int i = 1; i < count; i++)
+			if (threads[i].at.offset < threads[least].at.offset)
+				least = i;
+		if (count == 0 || (next < graph->nr_blocks &&
+		                   graph->blocks[next].first < threads[least].at.offset)) {
+			begin(maker, &threads[count++], next++);
+			continue;
+		}
+		if (advance(maker, &threads[least]) != 0)
+			return -ENOMEM;
+		if (threads[least].at.offset == threads[least].end)
+			threads[least] = threads[--count];
+	}
+	return lay_gap(maker, graph->code->size);
+}
+
+/* Numbers the rows that say why there is none. */
+static int number_blanks(struct maker *maker)
+{
+	struct dictionary *dictionary = &maker->dictionary;
 
 	/* Number 0 is what all rows beyond the dictionary's limit fall back to. */
 	if (undefined_number(dictionary, XF_UNWIND_TOO_MANY_ROWS) < 0)
 		return -ENOMEM;
-	blanks->unreached = undefined_number(dictionary, XF_UNWIND_UNREACHED);
-	blanks->padding = undefined_number(dictionary, XF_UNWIND_PADDING);
-	blanks->bad = undefined_number(dictionary, XF_UNWIND_NOT_CODE);
-	if (blanks->unreached < 0 || blanks->padding < 0 || blanks->bad < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < graph->nr_insns; i++) {
-		struct xf_insn *insn = &graph->insns[i];
-
-		insn->row = insn->padding               ? blanks->padding
-		            : insn->flow == XF_FLOW_BAD ? blanks->bad
-		                                        : blanks->unreached;
-	}
-	for (size_t i = 0; i < graph->nr_blocks; i++) {
-		if (inference->states[i].kind == XF_STATE_NONE)
-			continue;
-		if (number_block(inference, dictionary, i) != 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* The row for the byte at @offset, and in *@length how far it holds at least. */
-static int byte_number(const struct xf_graph *graph, const struct blanks *blanks, uint32_t offset,
-                       uint32_t *length)
-{
-	const struct xf_insn *insn = xf_graph_insn(graph, offset);
-
-	*length = 1;
-	if (insn == NULL)
-		return graph->marks[offset] & XF_MARK_PADDING ? blanks->padding : blanks->unreached;
-	/* Another instruction may begin inside this one, where something jumps into it. */
-	while (*length < insn->length && graph->at[offset + *length] == 0)
-		++*length;
-	return insn->row;
-}
-
-/* Walks over the code and either counts the rows or, where @table has room, writes them. */
-static size_t lay_rows(const struct xf_graph *graph, const struct blanks *blanks,
-                       struct xf_unwind_table *table)
-{
-	uint32_t size = graph->code->size, length;
-	size_t nr_rows = 0;
-	int last = -1;
-
-	for (uint32_t offset = 0; offset < size; offset += length) {
-		int number = byte_number(graph, blanks, offset, &length);
-
-		if (number == last)
-			continue;
-		if (table != NULL) {
-			table->starts[nr_rows] = offset;
-			table->numbers[nr_rows] = number;
-		}
-		last = number;
-		nr_rows++;
-	}
-	return nr_rows;
+	maker->unreached = undefined_number(dictionary, XF_UNWIND_UNREACHED);
+	maker->padding = undefined_number(dictionary, XF_UNWIND_PADDING);
+	maker->bad = undefined_number(dictionary, XF_UNWIND_NOT_CODE);
+	return maker->unreached < 0 || maker->padding < 0 || maker->bad < 0 ? -ENOMEM : 0;
 }
 
 static void lay_pages(struct xf_unwind_table *table)
@@ -222,43 +281,37 @@ static void lay_pages(struct xf_unwind_table *table)
 	table->pages[nr_pages] = table->nr_rows - 1;
 }
 
-static int fill_table(struct xf_unwind_table *table, struct xf_inference *inference,
-                      struct dictionary *dictionary)
+static int fill_table(struct maker *maker)
 {
+	struct xf_unwind_table *table = maker->table;
+	struct dictionary *dictionary = &maker->dictionary;
 	size_t nr_pages = (table->size + XF_TABLE_PAGE - 1) / XF_TABLE_PAGE;
-	struct blanks blanks;
-	struct xf_unwind_row *rows;
 
-	if (number_all(inference, dictionary, &blanks) != 0)
+	if (number_blanks(maker) != 0 || lay_blocks(maker) != 0)
 		return -ENOMEM;
-	table->nr_rows = lay_rows(&inference->graph, &blanks, NULL);
-	table->starts = calloc(table->nr_rows + 1, sizeof(*table->starts));
-	table->numbers = calloc(table->nr_rows + 1, sizeof(*table->numbers));
 	table->pages = calloc(nr_pages + 1, sizeof(*table->pages));
-	if (table->starts == NULL || table->numbers == NULL || table->pages == NULL)
+	if (table->pages == NULL)
 		return -ENOMEM;
-	lay_rows(&inference->graph, &blanks, table);
 	lay_pages(table);
-	rows = reallocarray(dictionary->rows, dictionary->count, sizeof(*rows));
-	table->rows = rows != NULL ? rows : dictionary->rows;
+	table->rows = dictionary->rows;
 	table->nr_different = dictionary->count;
 	dictionary->rows = NULL;
 	return 0;
 }
 
-int xf_table_make(struct xf_inference *inference, struct xf_unwind_table **table)
+int xf_table_make(const struct xf_inference *inference, struct xf_unwind_table **table)
 {
-	struct dictionary dictionary = {0};
+	struct maker maker = {.inference = inference};
 	int ret = -ENOMEM;
 
-	*table = calloc(1, sizeof(**table));
+	*table = maker.table = calloc(1, sizeof(**table));
 	if (*table != NULL) {
 		(*table)->address = inference->graph.code->address;
 		(*table)->size = inference->graph.code->size;
-		ret = fill_table(*table, inference, &dictionary);
+		ret = fill_table(&maker);
 	}
-	free(dictionary.rows);
-	free(dictionary.buckets);
+	free(maker.dictionary.rows);
+	free(maker.dictionary.buckets);
 	if (ret != 0) {
 		xf_unwind_table_free(*table);
 		*table = NULL;

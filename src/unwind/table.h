@@ -23,9 +23,8 @@ struct xf_unwind_table {
 	size_t nr_different;
 };
 
-/* Makes the table of what was inferred; uses @inference's instructions as room. Return: 0 and
- * *@table, or -ENOMEM. */
-int xf_table_make(struct xf_inference *inference, struct xf_unwind_table **table);
+/* Makes the table of what was inferred. Return: 0 and *@table, or -ENOMEM. */
+int xf_table_make(const struct xf_inference *inference, struct xf_unwind_table **table);
 
 /* Return: the row for the byte at @offset, which must be less than @table->size. */
 static inline const struct xf_unwind_row *xf_table_at(const struct xf_unwind_table *table,

@@ -72,6 +72,7 @@ struct xf_state {
 	uint32_t align_site; /* which instruction made XF_ORIGIN_ALIGNED what it is; 0: none */
 	uint8_t kind;        /* enum xf_state_kind */
 	uint8_t reason;      /* enum xf_unwind_reason: why RSP is unknown */
+	uint8_t unused[2];   /* 0: states are compared byte by byte */
 };
 
 /* The state at the first instruction of a function that was called. */

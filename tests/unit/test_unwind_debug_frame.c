@@ -38,6 +38,12 @@ struct image {
 	size_t nr_entries;
 };
 
+/* What we say: states, and for each offset the number of the one before the instruction there. */
+struct inferred {
+	struct xf_inference inference;
+	uint32_t *numbers;
+};
+
 struct rule {
 	bool moves; /* RSP moves within the rule's range, so the rule cannot be right there */
 	bool word;  /* base is the word at rbp + offset */
@@ -145,28 +151,27 @@ static void load_image(struct image *image, const char *path)
 	image->code = (struct xf_code){low, image->bytes, high - low};
 }
 
-/* The state before each instruction, by instruction; the inference keeps them by block. */
-static struct xf_state *spread_states(const struct xf_inference *inference)
+/* The number of the state before each instruction, by offset; the inference keeps them by block. */
+static uint32_t *spread_states(struct xf_inference *inference)
 {
 	const struct xf_graph *graph = &inference->graph;
-	struct xf_state *states = calloc(graph->nr_insns + 1, sizeof(*states));
+	uint32_t *numbers = calloc(graph->code->size, sizeof(*numbers));
 
-	assert_non_null(states);
+	assert_non_null(numbers);
 	for (size_t i = 0; i < graph->nr_blocks; i++) {
-		struct xf_state state = inference->states[i];
-		uint32_t offset = graph->blocks[i].first;
+		struct xf_state state = *xf_infer_before(inference, i);
+		struct xf_place at = xf_place_first(graph, &graph->blocks[i]);
 
-		while (state.kind != XF_STATE_NONE) {
-			const struct xf_insn *insn = xf_graph_insn(graph, offset);
-
-			states[insn - graph->insns] = state;
-			xf_infer_step(graph, insn, &state);
-			if (offset == graph->blocks[i].last)
-				break;
-			offset += insn->length;
+		if (state.kind == XF_STATE_NONE)
+			continue;
+		for (; at.offset < graph->blocks[i].end; xf_place_next(&at)) {
+			assert_int_equal(
+			        xf_states_number(&inference->states, &state, &numbers[at.offset]),
+			        0);
+			xf_infer_step(&at, &state);
 		}
 	}
-	return states;
+	return numbers;
 }
 
 static bool base_agrees(const struct rule *rule, const struct xf_state *state)
@@ -224,11 +229,8 @@ static bool is_assembly(const struct rule *rule)
 static void tally_insn(struct tally *tally, const struct rule *rule, const struct xf_state *state,
                        uint64_t address, bool padding)
 {
-	static const struct xf_state none;
-	struct xf_unwind_row row;
+	struct xf_unwind_row row = xf_state_row(state);
 
-	state = state != NULL ? state : &none;
-	row = xf_state_row(state);
 	/* Filler in the middle of a function, which is jumped over or lies behind a call that does
 	 * not come back. */
 	if (padding && (state->kind == XF_STATE_NONE || !base_agrees(rule, state))) {
@@ -291,26 +293,24 @@ static bool moves_rsp(const struct xf_code *code, uint64_t from, uint64_t to)
 }
 
 /* All instructions from @from up to @to, which share one rule. */
-static void tally_range(struct tally *tally, const struct xf_graph *graph,
-                        const struct xf_state *states, struct rule *rule, uint64_t from,
-                        uint64_t to)
+static void tally_range(struct tally *tally, const struct inferred *inferred, struct rule *rule,
+                        uint64_t from, uint64_t to)
 {
+	const struct xf_code *code = inferred->inference.graph.code;
 	struct xf_decoder decoder;
 
 	xf_decoder_start(&decoder);
-	rule->moves = moves_rsp(graph->code, from, to);
+	rule->moves = moves_rsp(code, from, to);
 	while (from < to) {
-		uint64_t offset = from - graph->code->address;
-		const struct xf_insn *insn;
+		uint64_t offset = from - code->address;
 		struct xf_decoded decoded;
 
-		if (offset >= graph->code->size)
+		if (offset >= code->size)
 			return;
-		insn = xf_graph_insn(graph, offset);
-		xf_insn_decode(&decoder, graph->code->bytes + offset, graph->code->size - offset,
-		               &decoded);
-		tally_insn(tally, rule, insn != NULL ? &states[insn - graph->insns] : NULL, from,
-		           decoded.padding);
+		xf_insn_decode(&decoder, code->bytes + offset, code->size - offset, &decoded);
+		tally_insn(tally, rule,
+		           xf_states_at(&inferred->inference.states, inferred->numbers[offset]),
+		           from, decoded.padding);
 		from += decoded.length;
 	}
 }
@@ -421,8 +421,7 @@ static FILE *dump_raw(const char *path)
 	return raw;
 }
 
-static void compare(struct tally *tally, const struct xf_graph *graph,
-                    const struct xf_state *states, const char *path)
+static void compare(struct tally *tally, const struct inferred *inferred, const char *path)
 {
 	const struct rule initial = {.reg = XF_REG_RSP, .offset = 8, .rbp = 's'};
 	FILE *raw = dump_raw(path), *pipe = run_readelf("frames-interp", path);
@@ -437,7 +436,7 @@ static void compare(struct tally *tally, const struct xf_graph *graph,
 		const char *pc = strstr(line, " pc=");
 
 		if (pc != NULL || strstr(line, " CIE ") != NULL) {
-			tally_range(tally, graph, states, &rule, from, end);
+			tally_range(tally, inferred, &rule, from, end);
 			start = from = pc != NULL ? strtoull(pc + 4, NULL, 16) : 0;
 			end = pc != NULL ? strtoull(strstr(pc, "..") + 2, NULL, 16) : 0;
 			rule = initial;
@@ -449,11 +448,11 @@ static void compare(struct tally *tally, const struct xf_graph *graph,
 
 			if (strstr(line, "exp") != NULL && expression == 0)
 				expression = find_expression(raw, start);
-			tally_range(tally, graph, states, &rule, from, address);
+			tally_range(tally, inferred, &rule, from, address);
 			from = parse_row(line, rbp_column, expression, &rule);
 		}
 	}
-	tally_range(tally, graph, states, &rule, from, end);
+	tally_range(tally, inferred, &rule, from, end);
 	assert_int_equal(pclose(pipe), 0);
 	fclose(raw);
 }
@@ -481,10 +480,9 @@ static void report(const struct tally *tally)
 static void test_against_compiler(void **state)
 {
 	const char *path = getenv("XENFLAME_XEN_SYMS");
-	struct xf_inference inference;
+	struct inferred inferred;
 	struct image image = {0};
 	struct tally tally = {0};
-	struct xf_state *states;
 
 	(void)state;
 	if (path == NULL) {
@@ -493,12 +491,13 @@ static void test_against_compiler(void **state)
 	}
 	tally.list = getenv("XENFLAME_UNWIND_DIFFERENCES") != NULL;
 	load_image(&image, path);
-	assert_int_equal(xf_infer(&inference, &image.code, image.entries, image.nr_entries), 0);
-	states = spread_states(&inference);
-	compare(&tally, &inference.graph, states, path);
+	assert_int_equal(
+	        xf_infer(&inferred.inference, &image.code, image.entries, image.nr_entries), 0);
+	inferred.numbers = spread_states(&inferred.inference);
+	compare(&tally, &inferred, path);
 	report(&tally);
-	free(states);
-	xf_infer_free(&inference);
+	free(inferred.numbers);
+	xf_infer_free(&inferred.inference);
 	free(image.entries);
 	free(image.bytes);
 	free(image.file);
