@@ -16,7 +16,7 @@ enum xf_exit {
 	        5,          /* this Xen cannot be profiled: live patching, build-id, symbols ... */
 	XF_EXIT_BUSY = 6,   /* trace buffers or the patch loader are in use by another */
 	XF_EXIT_OUTPUT = 7, /* the output could not be written */
-	XF_EXIT_INPUT = 8,  /* the recording could not be read */
+	XF_EXIT_INPUT = 8,  /* the recording, or the image, could not be read */
 	XF_EXIT_INCOMPLETE =
 	        9, /* the recording was cut short by the host; what there is, is whole */
 };
@@ -40,6 +40,7 @@ extern const struct xf_command xf_command_flamegraph;
 extern const struct xf_command xf_command_script;
 extern const struct xf_command xf_command_folded;
 extern const struct xf_command xf_command_detach;
+extern const struct xf_command xf_command_unwind;
 
 /* NULL-terminated, in the order of the help text. */
 extern const struct xf_command *const xf_commands[];

@@ -60,6 +60,8 @@ struct xf_input {
 /* Opens the recording at @path ("-": standard input). Return: XF_EXIT_OK; otherwise XF_EXIT_INPUT,
  * or XF_EXIT_FAILURE without memory, and it has been told. Close in either case. */
 int xf_input_open(const char *path, struct xf_input *input);
+/* The same for the bytes of any file: there is no recording then. */
+int xf_input_read(const char *path, struct xf_input *input);
 void xf_input_close(struct xf_input *input);
 
 /* Tells why @input gave nothing. Return: XF_EXIT_INPUT, or XF_EXIT_FAILURE without memory. */

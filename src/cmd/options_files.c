@@ -58,10 +58,9 @@ static int take_bytes(int file, struct xf_input *input)
 	return 0;
 }
 
-int xf_input_open(const char *path, struct xf_input *input)
+int xf_input_read(const char *path, struct xf_input *input)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
-	struct xf_error error = {0};
 	int file;
 	int code;
 
@@ -80,9 +79,17 @@ int xf_input_open(const char *path, struct xf_input *input)
 	if (code)
 		return xf_complain(code == ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_INPUT,
 		                   "cannot read %s: %s", input->path, strerror(code));
-	if (xf_recording_open(input->bytes, input->size, &input->recording, &error))
-		return xf_input_complain(input, &error);
 	return XF_EXIT_OK;
+}
+
+int xf_input_open(const char *path, struct xf_input *input)
+{
+	struct xf_error error = {0};
+	int status = xf_input_read(path, input);
+
+	if (!status && xf_recording_open(input->bytes, input->size, &input->recording, &error))
+		status = xf_input_complain(input, &error);
+	return status;
 }
 
 void xf_input_close(struct xf_input *input)

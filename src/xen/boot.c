@@ -98,6 +98,16 @@ int xf_boot_image_find(const char *directory, const struct xf_xen_build_id *buil
 	               directory, seen[0] ? seen : "nothing named xen*");
 }
 
+int xf_boot_image_open(const char *path, const struct xf_xen_build_id *build_id,
+                       struct xf_boot_image *found, struct xf_error *error)
+{
+	const char *note = "";
+
+	if (try_file(path, build_id, found, &note))
+		return 0;
+	return xf_fail(error, -EBADMSG, "%s is not the image of the running Xen: %s", path, note);
+}
+
 void xf_boot_image_free(struct xf_boot_image *image)
 {
 	free(image->bytes);

@@ -21,6 +21,13 @@ struct xf_boot_image {
  */
 int xf_boot_image_find(const char *directory, const struct xf_xen_build_id *build_id,
                        struct xf_boot_image *found, struct xf_error *error);
+
+/* Takes the file at @path. Return: 0 and *@found, as above; -EBADMSG and @error where it does not
+ * have
+ * @build_id. */
+int xf_boot_image_open(const char *path, const struct xf_xen_build_id *build_id,
+                       struct xf_boot_image *found, struct xf_error *error);
+
 void xf_boot_image_free(struct xf_boot_image *image);
 
 #endif

@@ -183,13 +183,22 @@ static int probe_symbols(struct xf_host *host, char *detail, struct xf_error *er
 	return result;
 }
 
+static int read_image(struct xf_host *host, const char *path, struct xf_error *error)
+{
+	const struct xf_xen_build_id *build_id = &host->version.build_id;
+	int result = path ? xf_boot_image_open(path, build_id, &host->image, error)
+	                  : xf_boot_image_find("/boot", build_id, &host->image, error);
+
+	if (result)
+		return result;
+	return xf_image_code(&host->image.image, host->text.image_start, host->text.start,
+	                     host->text.end, &host->code, error);
+}
+
 static int probe_image(struct xf_host *host, char *detail, struct xf_error *error)
 {
-	int result = xf_boot_image_find("/boot", &host->version.build_id, &host->image, error);
+	int result = read_image(host, NULL, error);
 
-	if (!result)
-		result = xf_image_code(&host->image.image, host->text.image_start, host->text.start,
-		                       host->text.end, &host->code, error);
 	if (!result)
 		snprintf(detail, DETAIL, "%.200s has the running Xen's build-id", host->image.path);
 	return result;
@@ -249,6 +258,20 @@ const struct xf_requirement xf_requirements[] = {
         {"agent", probe_payload},
         {NULL, NULL},
 };
+
+int xf_host_read_code(struct xf_host *host, const char *image, struct xf_error *error)
+{
+	char detail[DETAIL];
+	int result = probe_access(host, detail, error);
+
+	if (!result)
+		result = probe_version(host, detail, error);
+	if (!result)
+		result = probe_build_id(host, detail, error);
+	if (!result)
+		result = probe_symbols(host, detail, error);
+	return result ? result : read_image(host, image, error);
+}
 
 void xf_host_close(struct xf_host *host)
 {

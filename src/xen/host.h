@@ -41,6 +41,13 @@ struct xf_requirement {
 /* In the order in which they build upon each other; the name of the one after the last is NULL. */
 extern const struct xf_requirement xf_requirements[];
 
+/*
+ * As much of @host as unwinding needs: its code and symbols. @image is the file that the running
+ * Xen was booted from; NULL: it is looked for in /boot. Return: 0; as the probes, or -EBADMSG where
+ * @image is another file.
+ */
+int xf_host_read_code(struct xf_host *host, const char *image, struct xf_error *error);
+
 void xf_host_close(struct xf_host *host);
 
 /* "4.17.7" */
