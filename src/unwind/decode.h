@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The only file pair that knows opcodes: one x86-64 instruction to where control goes after it and
- * a short list of what it does to the registers and words that can hold stack addresses. The
- * numbers of registers are those of the x86-64 encoding.
+ * The only file pair that knows opcodes (with opcodes.def, its table of the frequent ones): one
+ * x86-64 instruction to where control goes after it and a short list of what it does to the
+ * registers and words that can hold stack addresses. The numbers of registers are those of the
+ * x86-64 encoding.
  */
 #ifndef XF_UNWIND_DECODE_H
 #define XF_UNWIND_DECODE_H
@@ -89,5 +90,9 @@ void xf_decoder_start(struct xf_decoder *decoder);
  * instruction is XF_FLOW_BAD. */
 void xf_insn_decode(const struct xf_decoder *decoder, const uint8_t *bytes, size_t size,
                     struct xf_decoded *out);
+
+/* The same without the table of frequent instructions, for those who compare. */
+void xf_insn_decode_by_zydis(const struct xf_decoder *decoder, const uint8_t *bytes, size_t size,
+                             struct xf_decoded *out);
 
 #endif

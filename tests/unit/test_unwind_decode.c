@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "unwind/transfer.h"
@@ -109,21 +110,33 @@ static const struct decoding decodings[] = {
 };
 /* clang-format on */
 
+static void check_decoded(const struct xf_decoded *got, const struct decoding *want)
+{
+	if (got->length != want->length || got->flow != want->flow || got->kills != want->kills ||
+	    got->nr_ops != want->nr_ops || got->target != want->target)
+		fail_msg("%s: length %u flow %u kills %#x ops %u target %lld", want->text,
+		         got->length, got->flow, got->kills, got->nr_ops, (long long)got->target);
+	for (unsigned int i = 0; i < got->nr_ops; i++)
+		if (memcmp(&got->ops[i], &want->ops[i], sizeof(got->ops[i])) != 0)
+			fail_msg("%s: operation %u is kind %u dst %u src %u value %d", want->text,
+			         i, got->ops[i].kind, got->ops[i].dst, got->ops[i].src,
+			         got->ops[i].value);
+}
+
+/* At the end of the code, and with more code behind it, which the table needs. */
 static void check_decoding(const struct xf_decoder *decoder, const struct decoding *want)
 {
-	struct xf_decoded got;
 	size_t size = want->flow == XF_FLOW_BAD ? 1 : want->length;
+	uint8_t bytes[64] = {0};
+	struct xf_decoded got;
 
-	xf_insn_decode(decoder, (const uint8_t *)want->bytes, size, &got);
-	if (got.length != want->length || got.flow != want->flow || got.kills != want->kills ||
-	    got.nr_ops != want->nr_ops || got.target != want->target)
-		fail_msg("%s: length %u flow %u kills %#x ops %u target %lld", want->text,
-		         got.length, got.flow, got.kills, got.nr_ops, (long long)got.target);
-	for (unsigned int i = 0; i < got.nr_ops; i++)
-		if (memcmp(&got.ops[i], &want->ops[i], sizeof(got.ops[i])) != 0)
-			fail_msg("%s: operation %u is kind %u dst %u src %u value %d", want->text,
-			         i, got.ops[i].kind, got.ops[i].dst, got.ops[i].src,
-			         got.ops[i].value);
+	memcpy(bytes, want->bytes, size);
+	xf_insn_decode(decoder, bytes, size, &got);
+	check_decoded(&got, want);
+	if (want->flow == XF_FLOW_BAD)
+		return;
+	xf_insn_decode(decoder, bytes, sizeof(bytes), &got);
+	check_decoded(&got, want);
 }
 
 static void test_decode(void **state)
@@ -134,6 +147,70 @@ static void test_decode(void **state)
 	xf_decoder_start(&decoder);
 	for (size_t i = 0; i < sizeof(decodings) / sizeof(decodings[0]); i++)
 		check_decoding(&decoder, &decodings[i]);
+}
+
+static void compare(const struct xf_decoder *decoder, const uint8_t *bytes, size_t size)
+{
+	struct xf_decoded ours, zydis;
+
+	xf_insn_decode(decoder, bytes, size, &ours);
+	xf_insn_decode_by_zydis(decoder, bytes, size, &zydis);
+	if (ours.length == zydis.length && ours.flow == zydis.flow && ours.kills == zydis.kills &&
+	    ours.padding == zydis.padding && ours.target == zydis.target &&
+	    ours.nr_ops == zydis.nr_ops &&
+	    memcmp(ours.ops, zydis.ops, ours.nr_ops * sizeof(ours.ops[0])) == 0)
+		return;
+	fail_msg("%02x %02x %02x %02x %02x %02x: length %u, by Zydis %u; flow %u, %u; "
+	         "kills %#x, %#x; operations %u, %u",
+	         bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], ours.length,
+	         zydis.length, ours.flow, zydis.flow, ours.kills, zydis.kills, ours.nr_ops,
+	         zydis.nr_ops);
+}
+
+/* Every ModRM behind every opcode behind these prefixes, with a SIB that names RSP alone, one that
+ * names no base and one with an index. */
+static void test_table_against_zydis(void **state)
+{
+	static const char *const prefixes[] = {
+	        "",     "\x66", "\x40",     "\x41", "\x42",     "\x44",     "\x48", "\x49",
+	        "\x4d", "\x4f", "\x66\x41", "\xf3", "\x66\x48", "\x66\x4f", "\x65", "\xf0"};
+	static const uint8_t sibs[] = {0x24, 0x65, 0x98};
+	struct xf_decoder decoder;
+	uint8_t bytes[40];
+
+	(void)state;
+	xf_decoder_start(&decoder);
+	for (unsigned int i = 0; i < 3u * 16 * 512 * 256; i++) {
+		const char *prefix = prefixes[i / (512 * 256) % 16];
+		size_t at = strlen(prefix);
+
+		memset(bytes, i % 8 < 4 ? 0xe0 : 0x15, sizeof(bytes));
+		memcpy(bytes, prefix, at);
+		if (i / 256 % 2 != 0)
+			bytes[at++] = 0x0f;
+		bytes[at++] = i / 512 % 256;
+		bytes[at++] = i % 256;
+		bytes[at] = sibs[i / (16 * 512 * 256)];
+		compare(&decoder, bytes, sizeof(bytes));
+	}
+}
+
+/* At the end of the code, where there is less than the longest instruction has bytes. */
+static void test_cut_short(void **state)
+{
+	static const uint8_t bytes[] = {0x48, 0xc7, 0x84, 0x24, 1, 2, 3, 4, 5, 6, 7, 8};
+	struct xf_decoder decoder;
+
+	(void)state;
+	xf_decoder_start(&decoder);
+	for (size_t size = 1; size <= sizeof(bytes); size++) {
+		uint8_t *end = malloc(size);
+
+		assert_non_null(end);
+		memcpy(end, bytes, size);
+		compare(&decoder, end, size);
+		free(end);
+	}
 }
 
 static xf_value frame(int32_t offset)
@@ -238,9 +315,14 @@ static void test_limits(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_decode),    cmocka_unit_test(test_saved_rbp),
-	        cmocka_unit_test(test_copies),    cmocka_unit_test(test_merge),
-	        cmocka_unit_test(test_alignment), cmocka_unit_test(test_limits),
+	        cmocka_unit_test(test_decode),
+	        cmocka_unit_test(test_saved_rbp),
+	        cmocka_unit_test(test_copies),
+	        cmocka_unit_test(test_merge),
+	        cmocka_unit_test(test_alignment),
+	        cmocka_unit_test(test_limits),
+	        cmocka_unit_test(test_table_against_zydis),
+	        cmocka_unit_test(test_cut_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
