@@ -29,9 +29,15 @@ $(T)/test_xen_session: tests/unit/test_xen_session.c $(session_objects)
 	$(say) LD $@
 	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(session_objects) $(PURE_LIBS) -lcmocka
 
+# What compares recordings with the lab's oracle, for tests/lab/test_lab_oracle.sh.
+$(T)/compare_with_oracle: tests/oracle/compare.c lab/oracle/log.h $(pure_sources:%.c=$(B)/%.o)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) -Itests -I. $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
+
 include tests/fake/fake.mk
 
-unit: $(unit_programs)
+unit: $(unit_programs) $(T)/compare_with_oracle $(B)/lab/liboracle.so
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
 
