@@ -21,8 +21,11 @@ file=$lab_tmp/recording # the last one brought out of dom0
 
 compile() {
 	local flags=(-std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror)
-	gcc "${flags[@]}" -shared -fPIC -o "$lab_tmp/fail.so" "$ERRORS/fail_hypercall.c" -ldl &&
-		gcc "${flags[@]}" -static -o "$lab_tmp/as_nobody" "$ERRORS/as_nobody.c"
+	local program
+	for program in as_nobody default_signals; do
+		gcc "${flags[@]}" -static -o "$lab_tmp/$program" "$ERRORS/$program.c" || return
+	done
+	gcc "${flags[@]}" -shared -fPIC -o "$lab_tmp/fail.so" "$ERRORS/fail_hypercall.c" -ldl
 }
 
 # A host with the tool, and `xf`: the tool with its hypercalls noted in /tmp/calls, see
@@ -33,11 +36,11 @@ start_host() { # OPTION of lab_boot...
 	cat >"$lab_tmp/xf" <<-'END'
 		#!/bin/sh
 		export LD_PRELOAD=/lab/bin/fail.so XF_CALLS=/tmp/calls
-		exec xenflame "$@"
+		exec default_signals xenflame "$@"
 	END
 	chmod +x "$lab_tmp/xf"
 	lab_put "$TOOL" /usr/local/bin/
-	lab_put "$lab_tmp"/{fail.so,as_nobody,xf} "$ERRORS/interrupt.sh" /lab/bin/
+	lab_put "$lab_tmp"/{fail.so,as_nobody,default_signals,xf} "$ERRORS/interrupt.sh" /lab/bin/
 	lab_exec chmod +x /lab/bin/interrupt.sh
 }
 
