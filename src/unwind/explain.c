@@ -16,17 +16,15 @@ void xf_coverage_count(const struct xf_unwind_table *table, struct xf_coverage *
 {
 	memset(coverage, 0, sizeof(*coverage));
 	coverage->bytes = table->size;
-	for (size_t i = 0; i < table->nr_rows; i++) {
-		const struct xf_unwind_row *row = &table->rows[table->numbers[i]];
-		uint64_t end = i + 1 < table->nr_rows ? table->starts[i + 1] : table->size;
-		uint64_t bytes = end - table->starts[i];
+	for (uint64_t offset = 0; offset < table->size; offset++) {
+		const struct xf_unwind_row *row = xf_table_at(table, offset);
 
 		if (row->kind == XF_ROW_CALL)
-			coverage->call += bytes;
+			coverage->call++;
 		else if (row->kind == XF_ROW_INTERRUPT)
-			coverage->interrupt += bytes;
+			coverage->interrupt++;
 		else
-			coverage->undefined[row->reason] += bytes;
+			coverage->undefined[row->reason]++;
 	}
 }
 

@@ -111,9 +111,14 @@ struct maker {
 	const struct xf_inference *inference;
 	struct dictionary dictionary;
 	struct xf_unwind_table *table;
-	size_t room_rows;
+	size_t room;                 /* for the table's records */
 	uint32_t laid;               /* up to here something has been said about every byte */
 	int unreached, padding, bad; /* numbers of the rows for what is no reached code */
+	/* The page in the making. */
+	size_t page;
+	unsigned int count;
+	uint8_t starts[XF_TABLE_PAGE + 1]; /* one to fill up with */
+	uint16_t numbers[XF_TABLE_PAGE];
 };
 
 /* Where the maker is in one block. */
@@ -131,32 +136,48 @@ struct thread {
  */
 #define MAX_THREADS 16
 
-static int lay_row(struct maker *maker, uint32_t offset, int number)
+/* Writes the record of the page in the making, and begins the next with the row that goes on. */
+static int end_page(struct maker *maker)
 {
 	struct xf_unwind_table *table = maker->table;
-	size_t last = table->nr_rows;
+	size_t length = (maker->count + 1) / 2 + maker->count;
+	uint16_t *record;
 
+	if (table->records_length + length + XF_TABLE_SPARE > maker->room) {
+		size_t room = maker->room * 2 + 16 * XF_TABLE_PAGE;
+		uint16_t *records = reallocarray(table->records, room, sizeof(*records));
+
+		if (records == NULL)
+			return -ENOMEM;
+		table->records = records;
+		maker->room = room;
+	}
+	record = &table->records[table->records_length];
+	maker->starts[0] = maker->count;
+	memcpy(record, maker->starts, (maker->count + 1) / 2 * sizeof(*record));
+	memcpy(record + (maker->count + 1) / 2, maker->numbers, maker->count * sizeof(*record));
+	table->pages[maker->page++] = table->records_length;
+	table->records_length += length;
+	maker->numbers[0] = maker->numbers[maker->count - 1];
+	maker->count = 1;
+	return 0;
+}
+
+static int lay_row(struct maker *maker, uint32_t offset, int number)
+{
 	if (number < 0)
 		return number;
-	if (last != 0 && table->numbers[last - 1] == number)
+	if (maker->count != 0 && maker->numbers[maker->count - 1] == number)
 		return 0;
-	if (last == maker->room_rows) {
-		size_t room = maker->room_rows * 2 + 1024;
-		uint32_t *starts = reallocarray(table->starts, room, sizeof(*starts));
-		uint16_t *numbers;
-
-		if (starts == NULL)
+	maker->table->nr_rows++;
+	while (maker->page < offset / XF_TABLE_PAGE)
+		if (end_page(maker) != 0)
 			return -ENOMEM;
-		table->starts = starts;
-		numbers = reallocarray(table->numbers, room, sizeof(*numbers));
-		if (numbers == NULL)
-			return -ENOMEM;
-		table->numbers = numbers;
-		maker->room_rows = room;
-	}
-	table->starts[last] = offset;
-	table->numbers[last] = number;
-	table->nr_rows++;
+	/* What goes on from the page before has no byte here. */
+	if (offset % XF_TABLE_PAGE == 0)
+		maker->count = 0;
+	maker->starts[maker->count] = offset % XF_TABLE_PAGE;
+	maker->numbers[maker->count++] = number;
 	return 0;
 }
 
@@ -268,17 +289,15 @@ static int number_blanks(struct maker *maker)
 	return maker->unreached < 0 || maker->padding < 0 || maker->bad < 0 ? -ENOMEM : 0;
 }
 
-static void lay_pages(struct xf_unwind_table *table)
+/* Frees what the table has too much, and clears what is read, but not used, behind it. */
+static void trim(struct xf_unwind_table *table)
 {
-	size_t nr_pages = (table->size + XF_TABLE_PAGE - 1) / XF_TABLE_PAGE;
-	uint32_t row = 0;
+	size_t length = table->records_length + XF_TABLE_SPARE;
+	uint16_t *records = reallocarray(table->records, length, sizeof(*records));
 
-	for (size_t page = 0; page < nr_pages; page++) {
-		while (row + 1 < table->nr_rows && table->starts[row + 1] <= page * XF_TABLE_PAGE)
-			row++;
-		table->pages[page] = row;
-	}
-	table->pages[nr_pages] = table->nr_rows - 1;
+	if (records != NULL)
+		table->records = records;
+	memset(&table->records[table->records_length], 0, XF_TABLE_SPARE * sizeof(*records));
 }
 
 static int fill_table(struct maker *maker)
@@ -287,12 +306,13 @@ static int fill_table(struct maker *maker)
 	struct dictionary *dictionary = &maker->dictionary;
 	size_t nr_pages = (table->size + XF_TABLE_PAGE - 1) / XF_TABLE_PAGE;
 
-	if (number_blanks(maker) != 0 || lay_blocks(maker) != 0)
+	table->pages = malloc(nr_pages * sizeof(*table->pages));
+	if (table->pages == NULL || number_blanks(maker) != 0 || lay_blocks(maker) != 0)
 		return -ENOMEM;
-	table->pages = calloc(nr_pages + 1, sizeof(*table->pages));
-	if (table->pages == NULL)
-		return -ENOMEM;
-	lay_pages(table);
+	while (maker->page < nr_pages)
+		if (end_page(maker) != 0)
+			return -ENOMEM;
+	trim(table);
 	table->rows = dictionary->rows;
 	table->nr_different = dictionary->count;
 	dictionary->rows = NULL;
@@ -323,9 +343,8 @@ void xf_unwind_table_free(struct xf_unwind_table *table)
 {
 	if (table == NULL)
 		return;
-	free(table->starts);
-	free(table->numbers);
 	free(table->pages);
+	free(table->records);
 	free(table->rows);
 	free(table);
 }
@@ -383,9 +402,8 @@ struct xf_unwind_table_size xf_unwind_table_measure(const struct xf_unwind_table
 	        .nr_different = table->nr_different,
 	};
 
-	size.table_bytes = sizeof(*table) +
-	                   table->nr_rows * (sizeof(*table->starts) + sizeof(*table->numbers)) +
-	                   (nr_pages + 1) * sizeof(*table->pages) +
+	size.table_bytes = sizeof(*table) + nr_pages * sizeof(*table->pages) +
+	                   (table->records_length + XF_TABLE_SPARE) * sizeof(*table->records) +
 	                   table->nr_different * sizeof(*table->rows);
 	return size;
 }

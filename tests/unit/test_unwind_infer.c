@@ -510,6 +510,25 @@ static void test_too_many(void **state)
 	free(bytes);
 }
 
+/* Pages with a row for every byte, with one row for many of them, and what ends in the middle. */
+static void test_pages(void **state)
+{
+	static uint8_t bytes[1500];
+	struct xf_unwind_table *dense;
+
+	(void)state;
+	memset(bytes, 0x53, 700);                       /* push %rbx */
+	memset(bytes + 700, 0xf8, sizeof(bytes) - 701); /* clc */
+	bytes[sizeof(bytes) - 1] = 0xf4;                /* hlt */
+	for (size_t size = sizeof(bytes); size > 600; size -= 7) {
+		dense = build(bytes, size, (const uint8_t[]){0}, 1);
+		for (size_t i = 0; i < size; i++)
+			assert_int_equal(xf_unwind_row_find(dense, BASE + i).base_offset,
+			                 8 + 8 * (i < 700 ? i : 700));
+		xf_unwind_table_free(dense);
+	}
+}
+
 /* Numbers are for ever, so none may be used twice. */
 static void test_reasons(void **state)
 {
@@ -644,7 +663,7 @@ int main(void)
 	        cmocka_unit_test(test_invalid),      cmocka_unit_test(test_random),
 	        cmocka_unit_test(test_linear),       cmocka_unit_test(test_no_code),
 	        cmocka_unit_test(test_too_many),     cmocka_unit_test(test_reasons),
-	        cmocka_unit_test(test_explain),
+	        cmocka_unit_test(test_explain),      cmocka_unit_test(test_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
