@@ -12,6 +12,9 @@
 #define INTERRUPT_BYTES 40u
 #define INTERRUPT_RSP   24u
 
+/* A captured word can have so many different places. */
+#define NR_SLOTS 65536u
+
 /* So far apart can two places of one patched sequence be. */
 #define STUFFING_BYTES 128u
 
@@ -31,44 +34,62 @@ struct walk {
 static const struct xf_unwind_row *row_here(const struct walk *walk)
 {
 	/* A return address may lie behind a function whose last instruction is the call. */
-	uint64_t address = walk->interrupted ? walk->rip : walk->rip - 1;
+	uint64_t address = walk->rip - !walk->interrupted;
+	const struct xf_unwind_table *const *table = walk->tables;
+	const struct xf_unwind_table *const *end = table + walk->nr_tables;
 
-	for (size_t i = 0; i < walk->nr_tables; i++) {
-		const struct xf_unwind_table *table = walk->tables[i];
+	while (table < end && address - (*table)->address >= (*table)->size)
+		table++;
+	return table < end ? xf_table_at(*table, address - (*table)->address) : NULL;
+}
 
-		if (address - table->address < table->size)
-			return xf_table_at(table, address - table->address);
+/*
+ * Return: the first captured word at or above the stack's word @address, the end if there is none.
+ * It is one of the next few, unpredictably which, so that three are compared at once.
+ */
+static const uint64_t *seek(const struct walk *walk, uint64_t address)
+{
+	const uint64_t *word = walk->word, *end = walk->input->words + walk->input->nr_words;
+	uint64_t slot = (address - walk->input->rsp) / 8;
+	/* What has this slot or a later one is no less, whatever its value. */
+	uint64_t least = slot < NR_SLOTS ? XF_WORD(slot, 0) : UINT64_MAX;
+
+	for (; end - word >= 3; word += 3) {
+		unsigned int below = (word[0] < least) + (word[1] < least) + (word[2] < least);
+
+		if (below < 3)
+			return word + below;
 	}
-	return NULL;
+	while (word < end && *word < least)
+		word++;
+	return word;
+}
+
+/* Reads the stack's word at @address, whose place is at @word. Return: false where another word, or
+ * none, was captured. */
+static bool read_at(const struct walk *walk, const uint64_t *word, uint64_t address,
+                    uint64_t *value)
+{
+	if (word == walk->input->words + walk->input->nr_words ||
+	    XF_WORD_SLOT(*word) * 8ull != address - walk->input->rsp)
+		return false;
+	*value = XF_WORD_VALUE(*word);
+	return true;
 }
 
 /* Reads the stack's word at @address. Return: false where it was not captured. */
 static bool read_word(const struct walk *walk, uint64_t address, uint64_t *value)
 {
-	const uint64_t *end = walk->input->words + walk->input->nr_words;
-	uint64_t distance = address - walk->input->rsp;
-
-	if (address < walk->rsp || address >= walk->input->stack_end || distance % 8 != 0)
+	if (address < walk->rsp || address >= walk->input->stack_end)
 		return false;
-	for (const uint64_t *word = walk->word; word < end; word++) {
-		uint64_t at = XF_WORD_SLOT(*word) * 8ull;
-
-		if (at < distance)
-			continue;
-		*value = XF_WORD_VALUE(*word);
-		return at == distance;
-	}
-	return false;
+	return read_at(walk, seek(walk, address), address, value);
 }
 
 /* Moves up to @rsp: words below it are of no more use. */
 static void move_to(struct walk *walk, uint64_t rsp)
 {
-	const uint64_t *end = walk->input->words + walk->input->nr_words;
-
+	walk->word = seek(walk, rsp);
 	walk->rsp = rsp;
-	while (walk->word < end && XF_WORD_SLOT(*walk->word) * 8ull < rsp - walk->input->rsp)
-		walk->word++;
 }
 
 /* Finds the frame's base. Return: XF_UNWIND_END, which here means that it was found, or why not. */
@@ -136,6 +157,7 @@ static bool step_call(struct walk *walk, const struct xf_unwind_row *row, uint64
                       enum xf_unwind_reason *reason)
 {
 	uint64_t slot = base - 8;
+	const uint64_t *word;
 
 	/* Entered by a jump with a fresh stack: there is no caller. */
 	if (slot >= walk->input->stack_end && slot - walk->input->stack_end < ENTRY_ROOM) {
@@ -147,12 +169,14 @@ static bool step_call(struct walk *walk, const struct xf_unwind_row *row, uint64
 		return false;
 	}
 	recover_rbp(walk, row, base);
-	if (!read_word(walk, slot, &walk->rip)) {
+	word = seek(walk, slot);
+	if (!read_at(walk, word, slot, &walk->rip)) {
 		*reason = missing(walk, XF_UNWIND_RETURN_ADDRESS_MISSING);
 		return false;
 	}
 	walk->interrupted = false;
-	move_to(walk, base);
+	walk->rsp = base;
+	walk->word = word + 1;
 	return true;
 }
 
