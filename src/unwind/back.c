@@ -10,15 +10,15 @@ int xf_back_start(struct xf_back *back, const struct xf_graph *graph, struct xf_
 	memset(back, 0, sizeof(*back));
 	back->graph = graph;
 	back->states = states;
-	back->at = calloc(graph->nr_blocks + 1, sizeof(*back->at));
-	back->queued = calloc(graph->nr_blocks + 1, 1);
-	return back->at == NULL || back->queued == NULL ? -ENOMEM : 0;
+	back->at = malloc((graph->nr_blocks + 1) * sizeof(*back->at));
+	back->marks = calloc(graph->nr_blocks + 1, 1);
+	return back->at == NULL || back->marks == NULL ? -ENOMEM : 0;
 }
 
 void xf_back_free(struct xf_back *back)
 {
 	free(back->at);
-	free(back->queued);
+	free(back->marks);
 	memset(back, 0, sizeof(*back));
 }
 
@@ -166,7 +166,10 @@ static int update(struct xf_back *back, uint32_t index)
 	}
 	if (state.kind == XF_STATE_NONE || !xf_state_merge(&merged, &state))
 		return 0;
-	return xf_states_number(back->states, &merged, &back->at[index]) == 0 ? 1 : -ENOMEM;
+	if (xf_states_number(back->states, &merged, &back->at[index]) != 0)
+		return -ENOMEM;
+	back->marks[index] |= XF_BACK_TOLD;
+	return 1;
 }
 
 static int propagate(struct xf_back *back, size_t tail)
@@ -177,7 +180,7 @@ static int propagate(struct xf_back *back, size_t tail)
 		uint32_t index = graph->queue[--tail];
 		int changed = update(back, index);
 
-		back->queued[index] = 0;
+		back->marks[index] &= ~XF_BACK_QUEUED;
 		if (changed < 0)
 			return changed;
 		if (changed == 0)
@@ -185,10 +188,10 @@ static int propagate(struct xf_back *back, size_t tail)
 		for (uint32_t e = graph->edge_from[index]; e < graph->edge_from[index + 1]; e++) {
 			uint32_t before = graph->edges[e];
 
-			if (back->queued[before] ||
+			if ((back->marks[before] & XF_BACK_QUEUED) ||
 			    (back->known != NULL && back->known[before] != 0))
 				continue;
-			back->queued[before] = 1;
+			back->marks[before] |= XF_BACK_QUEUED;
 			graph->queue[tail++] = before;
 		}
 	}
@@ -204,7 +207,7 @@ int xf_back_interrupts(struct xf_back *back)
 	for (size_t i = 0; i < graph->nr_blocks; i++) {
 		if (graph->blocks[i].flow != XF_FLOW_INTERRUPT_RETURN)
 			continue;
-		back->queued[i] = 1;
+		back->marks[i] |= XF_BACK_QUEUED;
 		graph->queue[tail++] = i;
 	}
 	return propagate(back, tail);
@@ -217,7 +220,7 @@ int xf_back_known(struct xf_back *back, const uint32_t *known)
 	int ret;
 
 	back->known = known;
-	memset(back->at, 0, graph->nr_blocks * sizeof(*back->at));
+	memset(back->marks, 0, graph->nr_blocks);
 	for (size_t i = 0; i < graph->nr_blocks; i++) {
 		const struct xf_block *block = &graph->blocks[i];
 
@@ -226,7 +229,7 @@ int xf_back_known(struct xf_back *back, const uint32_t *known)
 		if ((block->jump == XF_NOWHERE || known[block->jump] == 0) &&
 		    (block->fall == XF_NOWHERE || known[block->fall] == 0))
 			continue;
-		back->queued[i] = 1;
+		back->marks[i] |= XF_BACK_QUEUED;
 		graph->queue[tail++] = i;
 	}
 	ret = propagate(back, tail);

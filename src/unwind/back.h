@@ -11,13 +11,18 @@
 #include "unwind/graph.h"
 #include "unwind/states.h"
 
+enum xf_back_mark {
+	XF_BACK_QUEUED = 1 << 0,
+	XF_BACK_TOLD = 1 << 1, /* there is a number in @at */
+};
+
 struct xf_back {
 	const struct xf_graph *graph;
 	struct xf_states *states;
-	uint32_t *at; /* for each block: number of what must hold at its beginning; 0: no idea */
+	uint8_t *marks; /* for each block: enum xf_back_mark */
+	uint32_t *at;   /* for the few marked so: number of what must hold at its beginning */
 	const uint32_t
 	        *known; /* for each block: number of what is known from before; NULL: nothing */
-	uint8_t *queued;
 };
 
 /* Return: 0 or -ENOMEM; xf_back_free is due in both cases. */
@@ -28,14 +33,14 @@ void xf_back_free(struct xf_back *back);
  * next state gets a number. */
 static inline const struct xf_state *xf_back_at(const struct xf_back *back, uint32_t block)
 {
-	return xf_states_at(back->states, back->at[block]);
+	return xf_states_at(back->states, back->marks[block] & XF_BACK_TOLD ? back->at[block] : 0);
 }
 
-/* Fills in @back->at for every block that leads to an iretq. Return: 0 or -ENOMEM. */
+/* Tells what must hold at every block that leads to an iretq. Return: 0 or -ENOMEM. */
 int xf_back_interrupts(struct xf_back *back);
 
-/* Fills in @back->at for blocks that have no state in @known and lead to ones that have. Return:
- * 0 or -ENOMEM. */
+/* Tells what must hold at the blocks that have no state in @known and lead to ones that have, and
+ * forgets what was told before. Return: 0 or -ENOMEM. */
 int xf_back_known(struct xf_back *back, const uint32_t *known);
 
 #endif

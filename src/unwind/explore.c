@@ -57,6 +57,9 @@ static int make_room(struct xf_graph *graph)
 	struct xf_op *ops;
 	uint32_t *targets;
 
+	if (graph->nr_insns < graph->room_insns && graph->nr_targets < graph->room_targets &&
+	    graph->nr_ops + XF_MAX_OPS <= graph->room_ops)
+		return 0;
 	insns = grow(graph->insns, &graph->room_insns, graph->nr_insns, 1, sizeof(*insns));
 	if (insns == NULL)
 		return -ENOMEM;

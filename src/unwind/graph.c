@@ -149,13 +149,20 @@ static void link_block(const struct xf_graph *graph, struct xf_block *block)
 	}
 }
 
-/* Return: a bit for each of the @count marks at @marks that say that a block begins there. */
+/* Return: a bit for each of the @count marks at @marks, at most 64, where a block begins. */
 static uint64_t leader_bits(const uint8_t *marks, size_t count)
 {
-	uint64_t bits = 0;
+	uint64_t bits = 0, eight = 0;
 
-	for (size_t i = 0; i < count; i++)
-		bits |= (uint64_t)((marks[i] & XF_MARK_LEADER) != 0) << i;
+	for (size_t i = 0; i < count; i += 8) {
+		memcpy(&eight, &marks[i], count - i < 8 ? count - i : 8);
+		if (count - i < 8)
+			eight &= (1ull << 8 * (count - i)) - 1;
+		/* The product gathers the lowest bits of eight bytes in its topmost byte. */
+		bits |= ((eight / XF_MARK_LEADER & 0x0101010101010101ull) * 0x0102040810204080ull >>
+		         56)
+		        << i;
+	}
 	return bits;
 }
 
@@ -297,7 +304,7 @@ static bool returns_now(const struct xf_graph *graph, const struct xf_block *blo
  */
 static void find_returns(struct xf_graph *graph)
 {
-	size_t head = 0, tail = 0;
+	size_t tail = 0;
 
 	for (size_t i = 0; i < graph->nr_blocks; i++) {
 		if (!leaves(&graph->blocks[i]))
@@ -305,8 +312,8 @@ static void find_returns(struct xf_graph *graph)
 		graph->blocks[i].flags |= XF_BLOCK_RETURNS;
 		graph->queue[tail++] = i;
 	}
-	while (head < tail) {
-		uint32_t done = graph->queue[head++];
+	while (tail != 0) {
+		uint32_t done = graph->queue[--tail];
 
 		for (uint32_t e = graph->edge_from[done]; e < graph->edge_from[done + 1]; e++) {
 			struct xf_block *block = &graph->blocks[graph->edges[e]];
@@ -330,13 +337,13 @@ static void make_live(struct xf_graph *graph, uint32_t block, size_t *tail)
 /* What can be reached from the entries, and what is called from there. */
 static void find_live(struct xf_graph *graph)
 {
-	size_t head = 0, tail = 0;
+	size_t tail = 0;
 
 	for (size_t i = 0; i < graph->nr_blocks; i++)
 		if (graph->marks[graph->blocks[i].first] & XF_MARK_ENTRY)
 			make_live(graph, i, &tail);
-	while (head < tail) {
-		const struct xf_block *block = &graph->blocks[graph->queue[head++]];
+	while (tail != 0) {
+		const struct xf_block *block = &graph->blocks[graph->queue[--tail]];
 
 		make_live(graph, block->jump, &tail);
 		if (xf_block_falls(graph, block))
@@ -366,23 +373,19 @@ static void find_thunks(struct xf_graph *graph)
 /* Which entries other functions jump or fall into. A function is what lies up to the next entry. */
 static void find_joined(struct xf_graph *graph)
 {
-	uint32_t *owner = graph->queue;
 	uint32_t entry = XF_NOWHERE;
 
 	for (size_t i = 0; i < graph->nr_blocks; i++) {
-		if (graph->marks[graph->blocks[i].first] & XF_MARK_ENTRY)
-			entry = i;
-		owner[i] = entry;
-	}
-	for (size_t i = 0; i < graph->nr_blocks; i++) {
 		struct xf_block *block = &graph->blocks[i];
 
+		if (graph->marks[block->first] & XF_MARK_ENTRY)
+			entry = i;
 		if (!(block->flags & XF_BLOCK_LIVE))
 			continue;
 		if (block->jump != XF_NOWHERE && block->flow != XF_FLOW_CALL &&
-		    owner[i] != block->jump)
+		    block->jump != entry)
 			graph->blocks[block->jump].flags |= XF_BLOCK_JOINED;
-		if (block->fall != XF_NOWHERE && owner[i] != block->fall &&
+		if (block->fall != XF_NOWHERE && block->fall != entry &&
 		    (block->flow == XF_FLOW_NEXT || block->flow == XF_FLOW_BRANCH))
 			graph->blocks[block->fall].flags |= XF_BLOCK_JOINED;
 	}

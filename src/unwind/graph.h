@@ -58,6 +58,18 @@ struct xf_block {
 	uint8_t flags;  /* enum xf_block_flags */
 };
 
+/* Instructions that follow each other in the code and in xf_graph.insns. */
+struct xf_run {
+	uint32_t offset;
+	uint32_t insn;
+};
+
+/* Which of 64 bytes begin a block, and how many blocks begin before them. */
+struct xf_leaders {
+	uint64_t bits;
+	uint32_t before;
+};
+
 struct xf_graph {
 	const struct xf_code *code;
 	uint8_t *marks; /* for each byte: enum xf_mark */
@@ -76,18 +88,6 @@ struct xf_graph {
 	uint32_t *edge_from;
 	uint32_t *edges;
 	uint32_t *queue; /* room for every block once, for whoever works on the graph */
-};
-
-/* Instructions that follow each other in the code and in xf_graph.insns. */
-struct xf_run {
-	uint32_t offset;
-	uint32_t insn;
-};
-
-/* Which of 64 bytes begin a block, and how many blocks begin before them. */
-struct xf_leaders {
-	uint64_t bits;
-	uint32_t before;
 };
 
 /*
