@@ -450,7 +450,7 @@ enum quick_group {
 };
 
 static const struct quick_opcode quick_one_byte[256] = {
-#define ONE_BYTE(first, last, what, form, of) [first... last] = {QUICK_##what, form, of},
+#define ONE_BYTE(first, last, what, form, of) [(first)...(last)] = {QUICK_##what, (form), (of)},
 #define TWO_BYTE(first, last, what, form, of)
 #define IN_GROUP(group, first, last, what, form, of)
 #include "unwind/opcodes.def"
@@ -459,7 +459,7 @@ static const struct quick_opcode quick_one_byte[256] = {
 /* Behind 0x0f. */
 static const struct quick_opcode quick_two_byte[256] = {
 #define ONE_BYTE(first, last, what, form, of)
-#define TWO_BYTE(first, last, what, form, of) [first... last] = {QUICK_##what, form, of},
+#define TWO_BYTE(first, last, what, form, of) [(first)...(last)] = {QUICK_##what, (form), (of)},
 #define IN_GROUP(group, first, last, what, form, of)
 #include "unwind/opcodes.def"
 };
@@ -468,7 +468,7 @@ static const struct quick_opcode quick_groups[NR_QUICK_GROUPS][8] = {
 #define ONE_BYTE(first, last, what, form, of)
 #define TWO_BYTE(first, last, what, form, of)
 #define IN_GROUP(group, first, last, what, form, of)                                               \
-	[group][first... last] = {QUICK_##what, form, of},
+	[group][(first)...(last)] = {QUICK_##what, (form), (of)},
 #include "unwind/opcodes.def"
 };
 
@@ -547,7 +547,8 @@ static struct operand quick_memory(struct quick_view *view, uint8_t modrm)
 	return word;
 }
 
-static void quick_modrm(struct quick_view *view)
+/* Return: false where the operands are such as no instruction has. */
+static bool quick_modrm(struct quick_view *view)
 {
 	uint8_t modrm = *view->next++, reg = modrm >> 3 & 7;
 
@@ -562,6 +563,7 @@ static void quick_modrm(struct quick_view *view)
 		opcode.form |= view->opcode.form;
 		view->opcode = opcode;
 	}
+	return view->opcode.what != QUICK_ADDRESS || view->operands[E].kind != OPERAND_REGISTER;
 }
 
 static void quick_immediate(struct quick_view *view)
@@ -569,11 +571,13 @@ static void quick_immediate(struct quick_view *view)
 	uint8_t form = view->opcode.form;
 	unsigned int bytes = view->narrow && !(view->rex & REX_W) ? 2 : 4;
 
+	view->operands[I] = (struct operand){.kind = OPERAND_IMMEDIATE};
+	if (!(form & (IMM8 | IMM32 | IMM64)))
+		return;
 	if (form & IMM8)
 		bytes = 1;
 	else if ((form & IMM64) && (view->rex & REX_W))
 		bytes = 8;
-	view->operands[I].kind = OPERAND_IMMEDIATE;
 	view->operands[I].value = quick_number(view, bytes);
 }
 
@@ -592,23 +596,18 @@ static bool quick_opcode(struct quick_view *view)
 	return view->opcode.what != QUICK_NOT && !(view->narrow && (view->opcode.form & FIXED));
 }
 
-/* Return: false where the operands are such as Zydis has to look at. */
+/* Return: false where the instruction is one for Zydis after all. */
 static bool quick_operands(struct quick_view *view)
 {
-	uint8_t form = view->opcode.form;
-
-	if (form & MODRM)
-		quick_modrm(view);
-	else
+	if (!(view->opcode.form & MODRM))
 		view->operands[O] = quick_register(view, view->low | (view->rex & REX_B) << 3);
+	else if (!quick_modrm(view))
+		return false;
 	view->operands[A] = quick_register(view, XF_REG_RAX);
-	if (view->opcode.form & (IMM8 | IMM32 | IMM64))
-		quick_immediate(view);
+	quick_immediate(view);
 	/* Pushed and popped are eight bytes without REX.W, too. */
 	if (view->opcode.what == QUICK_PUSH || view->opcode.what == QUICK_POP)
 		view->operands[view->opcode.of].wide = true;
-	if (view->opcode.what == QUICK_ADDRESS)
-		return view->operands[E].kind != OPERAND_REGISTER;
 	if (view->opcode.what == QUICK_NOP)
 		return view->rex == 0;
 	return view->opcode.what != QUICK_NOT;

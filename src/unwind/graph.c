@@ -170,7 +170,7 @@ static int number_leaders(struct xf_graph *graph)
 {
 	size_t size = graph->code->size, before = 0;
 
-	graph->leaders = malloc((size / 64 + 1) * sizeof(*graph->leaders));
+	graph->leaders = calloc(size / 64 + 1, sizeof(*graph->leaders));
 	if (graph->leaders == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i * 64 < size; i++) {
@@ -195,7 +195,7 @@ static void cut_run(struct xf_graph *graph, const struct xf_run *run, uint32_t e
 	for (uint32_t i = run->insn; i < end; i++) {
 		const struct xf_insn *insn = &graph->insns[i];
 
-		if (graph->marks[offset] & XF_MARK_LEADER) {
+		if (block == NULL || (graph->marks[offset] & XF_MARK_LEADER)) {
 			block = &graph->blocks[xf_graph_block(graph, offset)];
 			*block = (struct xf_block){.first = offset, .insn = i, .op = *op};
 		}
@@ -214,7 +214,7 @@ static int make_blocks(struct xf_graph *graph)
 
 	if (number_leaders(graph) != 0)
 		return -ENOMEM;
-	graph->blocks = malloc((graph->nr_blocks + 1) * sizeof(*graph->blocks));
+	graph->blocks = calloc(graph->nr_blocks + 1, sizeof(*graph->blocks));
 	graph->queue = malloc((graph->nr_blocks + 1) * sizeof(*graph->queue));
 	if (graph->blocks == NULL || graph->queue == NULL)
 		return -ENOMEM;

@@ -136,15 +136,18 @@ struct thread {
  */
 #define MAX_THREADS 16
 
+/* So many numbers there is room for at first. */
+#define FIRST_ROOM 4096u
+
 /* Writes the record of the page in the making, and begins the next with the row that goes on. */
 static int end_page(struct maker *maker)
 {
 	struct xf_unwind_table *table = maker->table;
-	size_t length = (maker->count + 1) / 2 + maker->count;
+	size_t before = (maker->count + 1) / 2, length = before + maker->count;
 	uint16_t *record;
 
 	if (table->records_length + length + XF_TABLE_SPARE > maker->room) {
-		size_t room = maker->room * 2 + 16 * XF_TABLE_PAGE;
+		size_t room = maker->room * 2 + FIRST_ROOM;
 		uint16_t *records = reallocarray(table->records, room, sizeof(*records));
 
 		if (records == NULL)
@@ -154,8 +157,8 @@ static int end_page(struct maker *maker)
 	}
 	record = &table->records[table->records_length];
 	maker->starts[0] = maker->count;
-	memcpy(record, maker->starts, (maker->count + 1) / 2 * sizeof(*record));
-	memcpy(record + (maker->count + 1) / 2, maker->numbers, maker->count * sizeof(*record));
+	memcpy(record, maker->starts, before * sizeof(*record));
+	memcpy(record + before, maker->numbers, maker->count * sizeof(*record));
 	table->pages[maker->page++] = table->records_length;
 	table->records_length += length;
 	maker->numbers[0] = maker->numbers[maker->count - 1];
