@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "cmd/commands.h"
@@ -54,15 +55,29 @@ struct xf_input {
 	void *bytes;
 	size_t size;
 	bool mapped;
+	bool regular; /* a file of its own: the one with these numbers */
+	dev_t device;
+	ino_t inode;
 	struct xf_recording *recording;
 };
 
 /* Opens the recording at @path ("-": standard input). Return: XF_EXIT_OK; otherwise XF_EXIT_INPUT,
  * or XF_EXIT_FAILURE without memory, and it has been told. Close in either case. */
 int xf_input_open(const char *path, struct xf_input *input);
-/* The same for the bytes of any file: there is no recording then. */
-int xf_input_read(const char *path, struct xf_input *input);
+
+/* Return: 0 where the first bytes of a file, XF_INPUT_HEAD or all of them, are of what is wanted;
+ * otherwise a negative errno value and @error. */
+typedef int xf_input_recognize_t(const void *bytes, size_t size, struct xf_error *error);
+#define XF_INPUT_HEAD 64u
+
+/* The same for the bytes of any file of at most @most bytes: there is no recording then. What is
+ * not recognized is not read on: it may have no end. */
+int xf_input_read(const char *path, xf_input_recognize_t *recognize, size_t most,
+                  struct xf_input *input);
 void xf_input_close(struct xf_input *input);
+
+/* Whether writing to @path ("-": standard output) would overwrite @input. */
+bool xf_input_is(const struct xf_input *input, const char *path);
 
 /* Tells why @input gave nothing. Return: XF_EXIT_INPUT, or XF_EXIT_FAILURE without memory. */
 int xf_input_complain(const struct xf_input *input, const struct xf_error *error);

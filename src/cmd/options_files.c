@@ -12,84 +12,134 @@
 
 /* ---- Recordings ------------------------------------------------------------------------------ */
 
-/* Reads what cannot be mapped: a pipe. Return: 0 or a positive errno value. */
-static int read_all(int file, struct xf_input *input)
+/* Return: 0 or a negative errno value: of what has been read, nothing more is wanted. */
+static int check_input(const struct xf_input *input, xf_input_recognize_t *recognize, size_t most,
+                       struct xf_error *error)
 {
-	size_t allocated = 0;
-	ssize_t got;
+	if (input->size > most)
+		return xf_fail(error, -EFBIG, "it has more than %zu MiB: not what is wanted here",
+		               most >> 20);
+	return recognize(input->bytes, input->size, error);
+}
 
-	do {
-		if (input->size == allocated) {
-			size_t wanted = allocated ? allocated * 2 : 1 << 20;
-			void *grown = realloc(input->bytes, wanted);
+/* Makes room for more. Return: 0 or a negative errno value. */
+static int grow_input(struct xf_input *input, size_t *allocated)
+{
+	size_t wanted = *allocated ? *allocated * 2 : 1 << 20;
+	void *grown = realloc(input->bytes, wanted);
 
-			if (!grown)
-				return ENOMEM;
-			input->bytes = grown;
-			allocated = wanted;
-		}
-		got = read(file, (char *)input->bytes + input->size, allocated - input->size);
-		if (got < 0 && errno != EINTR)
-			return errno;
-		if (got > 0)
-			input->size += (size_t)got;
-	} while (got);
+	if (!grown)
+		return -ENOMEM;
+	input->bytes = grown;
+	*allocated = wanted;
 	return 0;
 }
 
-static int take_bytes(int file, struct xf_input *input)
+/* Reads what cannot be mapped, such as a pipe. Return: 0; or a negative errno value, and @error
+ * where it is not about reading. */
+static int read_all(int file, xf_input_recognize_t *recognize, size_t most, struct xf_input *input,
+                    struct xf_error *error)
+{
+	size_t allocated = 0;
+	bool recognized = false;
+	ssize_t got;
+	int code = 0;
+
+	do {
+		if (input->size == allocated)
+			code = grow_input(input, &allocated);
+		if (code)
+			return code;
+		got = read(file, (char *)input->bytes + input->size, allocated - input->size);
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (got > 0)
+			input->size += (size_t)got;
+		if ((!recognized && input->size >= XF_INPUT_HEAD) || !got || input->size > most) {
+			code = check_input(input, recognize, most, error);
+			recognized = true;
+		}
+	} while (got && !code);
+	return code;
+}
+
+/* Return: as read_all. */
+static int take_bytes(int file, xf_input_recognize_t *recognize, size_t most,
+                      struct xf_input *input, struct xf_error *error)
 {
 	struct stat stat;
 
 	if (fstat(file, &stat))
-		return errno;
+		return -errno;
 	if (S_ISDIR(stat.st_mode))
-		return EISDIR;
-	if (!S_ISREG(stat.st_mode) || !stat.st_size)
-		return read_all(file, input);
+		return -EISDIR;
+	input->regular = S_ISREG(stat.st_mode);
+	input->device = stat.st_dev;
+	input->inode = stat.st_ino;
+	if (!input->regular || !stat.st_size)
+		return read_all(file, recognize, most, input, error);
 	/* A private copy of what is there now; a recorder that still appends does not disturb. */
 	input->size = (size_t)stat.st_size;
 	input->bytes = mmap(NULL, input->size, PROT_READ, MAP_PRIVATE, file, 0);
 	if (input->bytes == MAP_FAILED) {
 		input->bytes = NULL;
-		return errno;
+		return -errno;
 	}
 	input->mapped = true;
-	return 0;
+	return check_input(input, recognize, most, error);
 }
 
-int xf_input_read(const char *path, struct xf_input *input)
+static int refuse_path(const char *path, int code)
+{
+	if (code == ENOENT && strcmp(path, XF_DEFAULT_RECORDING) == 0)
+		return xf_complain(XF_EXIT_INPUT,
+		                   "there is no %s here: make one with 'xenflame record', or name"
+		                   " another with -i FILE",
+		                   path);
+	return xf_complain(XF_EXIT_INPUT, "cannot open %s: %s", path, strerror(code));
+}
+
+int xf_input_read(const char *path, xf_input_recognize_t *recognize, size_t most,
+                  struct xf_input *input)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
+	struct xf_error error = {0};
 	int file;
 	int code;
 
 	*input = (struct xf_input){.path = is_stdin ? "standard input" : path};
 	file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0 && errno == ENOENT && strcmp(path, XF_DEFAULT_RECORDING) == 0)
-		return xf_complain(XF_EXIT_INPUT,
-		                   "there is no %s here: make one with 'xenflame record', or name"
-		                   " another with -i FILE",
-		                   path);
 	if (file < 0)
-		return xf_complain(XF_EXIT_INPUT, "cannot open %s: %s", path, strerror(errno));
-	code = take_bytes(file, input);
+		return refuse_path(path, errno);
+	code = take_bytes(file, recognize, most, input, &error);
 	if (!is_stdin)
 		close(file);
+	if (error.code)
+		return xf_input_complain(input, &error);
 	if (code)
-		return xf_complain(code == ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_INPUT,
-		                   "cannot read %s: %s", input->path, strerror(code));
+		return xf_complain(code == -ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_INPUT,
+		                   "cannot read %s: %s", input->path, strerror(-code));
 	return XF_EXIT_OK;
 }
 
 int xf_input_open(const char *path, struct xf_input *input)
 {
 	struct xf_error error = {0};
-	int status = xf_input_read(path, input);
+	int status = xf_input_read(path, xf_recording_recognize, SIZE_MAX, input);
 
 	if (!status && xf_recording_open(input->bytes, input->size, &input->recording, &error))
 		status = xf_input_complain(input, &error);
 	return status;
+}
+
+bool xf_input_is(const struct xf_input *input, const char *path)
+{
+	struct stat output;
+	bool found = strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &output) == 0
+	                                    : stat(path, &output) == 0;
+
+	return found && input->regular && S_ISREG(output.st_mode) &&
+	       output.st_dev == input->device && output.st_ino == input->inode;
 }
 
 void xf_input_close(struct xf_input *input)

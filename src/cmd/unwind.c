@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/host_exit.h"
 #include "cmd/options.h"
@@ -9,6 +10,9 @@
 #include "unwind/explain.h"
 #include "xen/host.h"
 #include "xen/syms.h"
+
+#define IMAGE_MAX (64u << 20) /* several times what Xen's builds make, debug information included  \
+	                       */
 
 struct request {
 	const char *recording; /* NULL: an image is asked for */
@@ -81,9 +85,23 @@ static int open_host(const char *path, struct source *source)
 	return XF_EXIT_OK;
 }
 
+static int recognize_image(const void *bytes, size_t size, struct xf_error *error)
+{
+	if (size >= 4 && (memcmp(bytes,
+	                         "\x7f"
+	                         "ELF",
+	                         4) == 0 ||
+	                  memcmp(bytes, "\x1f\x8b", 2) == 0))
+		return 0;
+	return xf_fail(error, -EBADMSG,
+	               "not an image of Xen, neither an ELF file nor a gzipped one; wanted is a"
+	               " xen-syms file, or the running Xen's image from /boot");
+}
+
 static int open_image(const char *path, struct source *source)
 {
-	int status = path ? xf_input_read(path, &source->input) : XF_EXIT_OK;
+	int status =
+	        path ? xf_input_read(path, recognize_image, IMAGE_MAX, &source->input) : XF_EXIT_OK;
 
 	if (status)
 		return status;

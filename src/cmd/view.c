@@ -68,8 +68,15 @@ static int write_output(const struct xf_view *view, const struct xf_input *input
                         const struct xf_profile *profile, xf_view_write_t *write)
 {
 	struct xf_output output;
-	int status = xf_output_open(view->output, &output);
+	int status;
 
+	if (xf_input_is(input, view->output))
+		return xf_complain(XF_EXIT_USAGE,
+		                   "%s is the recording itself and would be overwritten; name"
+		                   " another output with -o FILE",
+		                   strcmp(view->output, "-") == 0 ? "standard output"
+		                                                  : view->output);
+	status = xf_output_open(view->output, &output);
 	if (status)
 		return status;
 	status = write(view, input, profile, output.stream);

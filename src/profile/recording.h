@@ -107,6 +107,10 @@ uint64_t xf_recording_written(const struct xf_recording_writer *writer);
 
 struct xf_recording;
 
+/* Looks at a file's first bytes, 16 or more of them where it has as many. Return: 0, or as
+ * xf_recording_open would. */
+int xf_recording_recognize(const void *bytes, size_t size, struct xf_error *error);
+
 /*
  * Reads @size bytes at @bytes, which must outlive the recording unchanged.
  * Return: 0 and *@recording, to be freed with xf_recording_free. -EBADMSG where the bytes are no

@@ -20,6 +20,7 @@
 /* Keys of information; the rest is left out, so that replacing keys cannot become quadratic. */
 #define INFO_MAX     1024u
 #define NANOSECONDS  1000000000ull
+#define HEAD_BYTES   16u /* of the file, before its first chunk */
 
 struct pair {
 	char *key;
@@ -404,6 +405,15 @@ static int check_magic(struct xf_cursor *cursor, struct xf_error *error)
 	return 0;
 }
 
+int xf_recording_recognize(const void *bytes, size_t size, struct xf_error *error)
+{
+	struct xf_cursor cursor = xf_cursor_over(bytes, size);
+
+	if (!size)
+		return xf_fail(error, -EBADMSG, "the file is empty: nothing was recorded");
+	return check_magic(&cursor, error);
+}
+
 static int compare_domains(const void *left, const void *right)
 {
 	const struct xf_recording_domain *a = left;
@@ -423,13 +433,11 @@ int xf_recording_open(const void *bytes, size_t size, struct xf_recording **reco
 {
 	struct xf_cursor cursor = xf_cursor_over(bytes, size);
 	struct xf_recording *made;
-	int code;
+	int code = xf_recording_recognize(bytes, size, error);
 
-	if (!size)
-		return xf_fail(error, -EBADMSG, "the file is empty: nothing was recorded");
-	code = check_magic(&cursor, error);
 	if (code)
 		return code;
+	xf_cursor_take(&cursor, HEAD_BYTES);
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return xf_fail(error, -ENOMEM, "no memory to read the recording");
