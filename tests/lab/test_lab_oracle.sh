@@ -61,7 +61,7 @@ compare_all() {
 
 equal_at_least() { # PERMYRIAD of the samples have the oracle's chain exactly
 	cat "$lab_tmp"/compared.* | awk -v least="$1" '
-		/ samples in Xen: / { all += $1; equal += $5; gsub(",", ""); cut += $6; wrong += $8 }
+		/ samples in Xen: / { all += $1; equal += $5; cut += $7; wrong += $9 }
 		END { printf "%d samples: %d equal, %d short, %d wrong\n", all, equal, cut, wrong
 		      exit !(all && equal * 10000 >= all * least) }'
 }
