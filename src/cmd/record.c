@@ -52,6 +52,8 @@ struct recorder {
 	int write_error; /* of the file; 0 or a negative errno value */
 	uint64_t samples;
 	uint64_t idle;
+	uint64_t first_tsc; /* of what has come; 0: nothing yet */
+	uint64_t last_tsc;
 	pid_t child;         /* 0: none is running */
 	int child_gate;      /* written to when the child may start; -1: done */
 	bool command_failed; /* could not be started */
@@ -97,11 +99,26 @@ static void be_urgent(bool urgent)
 	sched_setscheduler(0, urgent ? SCHED_RR : SCHED_OTHER, &priority);
 }
 
+static uint64_t now_tsc(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* pCPUs' records come in no order. */
+static void note_time(struct recorder *recorder, uint64_t tsc)
+{
+	if (!recorder->first_tsc || tsc < recorder->first_tsc)
+		recorder->first_tsc = tsc;
+	if (tsc > recorder->last_tsc)
+		recorder->last_tsc = tsc;
+}
+
 static void take_sample(void *context, const struct xf_sample *sample)
 {
 	struct recorder *recorder = context;
 
 	recorder->samples++;
+	note_time(recorder, sample->tsc);
 	if (!recorder->write_error)
 		recorder->write_error = xf_recording_write_sample(recorder->file.writer, sample);
 }
@@ -111,6 +128,7 @@ static void take_idle(void *context, const struct xf_idle_record *idle)
 	struct recorder *recorder = context;
 
 	recorder->idle += idle->count;
+	note_time(recorder, idle->tsc);
 	if (!recorder->write_error)
 		recorder->write_error = xf_recording_write_idle(recorder->file.writer, idle);
 }
@@ -228,15 +246,24 @@ static void end_command(struct recorder *recorder)
 	waitpid(recorder->child, NULL, 0);
 }
 
-static uint64_t lost_samples(const struct recorder *recorder)
+/* What the last line tells beside what is in the file. */
+struct totals {
+	uint64_t lost;
+	uint64_t skipped;
+	uint64_t bytes;
+};
+
+static struct totals count_totals(const struct recorder *recorder)
 {
-	struct xf_pcpu_statistics statistics;
-	uint64_t lost = 0;
+	struct totals totals = {.bytes = xf_recording_written(recorder->file.writer)};
+	struct xf_pcpu_statistics books;
 	unsigned int pcpu;
 
-	for (pcpu = 0; xf_session_statistics(recorder->session, pcpu, &statistics) == 0; pcpu++)
-		lost += statistics.lost_slot + statistics.lost_nmi + statistics.lost_trace;
-	return lost;
+	for (pcpu = 0; xf_session_statistics(recorder->session, pcpu, &books) == 0; pcpu++) {
+		totals.lost += books.lost_slot + books.lost_nmi + books.lost_trace;
+		totals.skipped += xf_session_skipped(recorder->session, pcpu);
+	}
+	return totals;
 }
 
 static void show_progress(const struct recorder *recorder, int64_t elapsed)
@@ -244,7 +271,7 @@ static void show_progress(const struct recorder *recorder, int64_t elapsed)
 	fprintf(stderr,
 	        "\rrecording %" PRId64 " s: %" PRIu64 " samples, %" PRIu64 " idle, %" PRIu64
 	        " lost, %u pCPUs ",
-	        elapsed / 1000, recorder->samples, recorder->idle, lost_samples(recorder),
+	        elapsed / 1000, recorder->samples, recorder->idle, count_totals(recorder).lost,
 	        recorder->host.machine.online_pcpus);
 }
 
@@ -303,8 +330,17 @@ static void say_size(uint64_t bytes)
 		fprintf(stderr, "%.1f MiB", (double)bytes / (1 << 20));
 }
 
+/* "7 skipped, 1.3 MiB" */
+static void say_rest(const struct totals *totals)
+{
+	if (totals->skipped)
+		fprintf(stderr, "%" PRIu64 " skipped, ", totals->skipped);
+	say_size(totals->bytes);
+	fputc('\n', stderr);
+}
+
 /* The line at the end: what the file holds, read back from the file itself. */
-static void summarize_file(const char *path, uint64_t lost, uint64_t bytes)
+static void summarize_file(const char *path, const struct totals *totals)
 {
 	struct xf_profile_options profile_options = XF_PROFILE_DEFAULTS;
 	struct xf_profile *profile = NULL;
@@ -324,9 +360,8 @@ static void summarize_file(const char *path, uint64_t lost, uint64_t bytes)
 			        " Xen, %" PRIu64 " idle), %" PRIu64
 			        " lost, %.1f %% of Xen's stacks complete, ",
 			        path, profile->samples, counts->guest, counts->xen, counts->idle,
-			        lost, whole);
-			say_size(bytes);
-			fputc('\n', stderr);
+			        totals->lost, whole);
+			say_rest(totals);
 		} else {
 			fprintf(stderr, "%s: %s\n", path, error.text);
 		}
@@ -336,13 +371,12 @@ static void summarize_file(const char *path, uint64_t lost, uint64_t bytes)
 }
 
 /* What went to a pipe cannot be read back. */
-static void summarize_stream(const struct recorder *recorder, uint64_t lost, uint64_t bytes)
+static void summarize_stream(const struct recorder *recorder, const struct totals *totals)
 {
 	fprintf(stderr, "%s: %" PRIu64 " samples (%" PRIu64 " idle), %" PRIu64 " lost, ",
 	        recorder->request->output, recorder->samples + recorder->idle, recorder->idle,
-	        lost);
-	say_size(bytes);
-	fputc('\n', stderr);
+	        totals->lost);
+	say_rest(totals);
 }
 
 static void tell_books(const struct recorder *recorder)
@@ -354,9 +388,9 @@ static void tell_books(const struct recorder *recorder)
 		fprintf(stderr,
 		        "xenflame: pCPU %u: produced %" PRIu64 ", delivered %" PRIu64
 		        ", lost %" PRIu64 " for want of a slot, %" PRIu64 " NMIs, %" PRIu64
-		        " in the trace buffer; idle %" PRIu64 "%s\n",
+		        " in the trace buffer; idle %" PRIu64 ", skipped %" PRIu64 "%s\n",
 		        pcpu, books.produced, books.delivered, books.lost_slot, books.lost_nmi,
-		        books.lost_trace, books.idle,
+		        books.lost_trace, books.idle, xf_session_skipped(recorder->session, pcpu),
 		        books.flags & XF_STATISTICS_CLOSED ? "" : " (not closed)");
 }
 
@@ -382,11 +416,13 @@ static int explain_end(const struct recorder *recorder, int result, const struct
 /* Return: 0, or why the recording ended early. */
 static int record_into_file(struct recorder *recorder, struct xf_error *error)
 {
+	/* Samples may have been there before the agent's first word was. */
+	uint64_t start = recorder->first_tsc ? recorder->first_tsc : now_tsc();
 	int result = xf_record_target_settle(&recorder->file.target, error);
 
 	if (!result)
 		result = xf_record_file_write_agent(&recorder->file, &recorder->host,
-		                                    recorder->session, error);
+		                                    recorder->session, start, error);
 	if (!result)
 		return record(recorder, error);
 	recorder->write_error = result;
@@ -397,11 +433,13 @@ static int record_into_file(struct recorder *recorder, struct xf_error *error)
 static int record_and_close(struct recorder *recorder)
 {
 	struct xf_error error = {0}, stop_error = {0}, end_error = {0}, file_error = {0};
-	uint64_t lost, bytes;
+	struct totals totals;
 	int result, status;
 
 	be_urgent(true);
 	result = record_into_file(recorder, &error);
+	xf_record_file_note_end(&recorder->file,
+	                        result == -ECANCELED ? recorder->last_tsc : now_tsc());
 	if (result != -ECANCELED && xf_session_stop(recorder->session, &stop_error) != 0)
 		xf_complain(0, "%s", stop_error.text);
 	/* The last samples may have found the disk full. */
@@ -410,20 +448,19 @@ static int record_and_close(struct recorder *recorder)
 	if (recorder->request->verbose)
 		tell_books(recorder);
 	status = explain_end(recorder, result, &error);
-	lost = lost_samples(recorder);
 	if (!recorder->write_error &&
 	    xf_record_file_write_books(&recorder->file, recorder->session, true, &file_error) !=
 	            0 &&
 	    !status)
 		status = xf_complain(output_exit(&file_error), "%s", file_error.text);
-	bytes = xf_recording_written(recorder->file.writer);
+	totals = count_totals(recorder);
 	if (xf_session_end(recorder->session, &end_error) != 0)
 		status = xf_complain(xf_host_exit(&end_error), "%s", end_error.text);
 	be_urgent(false);
 	if (recorder->file.target.readable)
-		summarize_file(recorder->request->output, lost, bytes);
+		summarize_file(recorder->request->output, &totals);
 	else if (!recorder->file.target.temporary)
-		summarize_stream(recorder, lost, bytes);
+		summarize_stream(recorder, &totals);
 	return status;
 }
 

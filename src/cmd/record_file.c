@@ -109,7 +109,8 @@ static int add_symbol(void *context, uint64_t address, uint64_t size, const char
 }
 
 int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_host *host,
-                               const struct xf_session *session, struct xf_error *error)
+                               const struct xf_session *session, uint64_t start_tsc,
+                               struct xf_error *error)
 {
 	struct xf_recording_livepatch livepatch = {.name = XF_AGENT_NAME};
 	struct xf_symbols *symbols = xf_symbols_new();
@@ -124,6 +125,8 @@ int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_host
 	                         error);
 	if (!result) {
 		xf_symbols_finish(symbols);
+		/* The writer keeps its first failure. */
+		xf_recording_write_info(file->writer, "sampling.start.tsc", "%" PRIu64, start_tsc);
 		result = xf_recording_write_livepatch(file->writer, &livepatch);
 		if (!result)
 			result = xf_recording_write_symbols(file->writer, symbols);
@@ -177,29 +180,47 @@ int xf_record_file_write_domains(struct xf_record_file *file, struct xf_error *e
 	return result ? xf_record_file_failed(file, result, error) : 0;
 }
 
+void xf_record_file_note_end(struct xf_record_file *file, uint64_t end_tsc)
+{
+	xf_recording_write_info(file->writer, "sampling.end.tsc", "%" PRIu64, end_tsc);
+}
+
+static int write_tables(struct xf_record_file *file, const struct xf_session *session, size_t nr)
+{
+	struct xf_pcpu_statistics *books = calloc(nr + 1, sizeof(*books));
+	struct xf_pcpu_skipped *skipped = calloc(nr + 1, sizeof(*skipped));
+	int result = books && skipped ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !result && i < nr; i++) {
+		xf_session_statistics(session, i, &books[i]);
+		skipped[i].pcpu = i;
+		skipped[i].ticks = xf_session_skipped(session, i);
+	}
+	if (!result)
+		result = xf_recording_write_statistics(file->writer, books, nr);
+	if (!result)
+		result = xf_recording_write_skipped(file->writer, skipped, nr);
+	free(books);
+	free(skipped);
+	return result;
+}
+
 int xf_record_file_write_books(struct xf_record_file *file, const struct xf_session *session,
                                bool end, struct xf_error *error)
 {
 	struct xf_pcpu_statistics one;
-	struct xf_pcpu_statistics *all;
-	size_t nr = 0, i;
+	size_t nr = 0;
 	int result = 0;
 
 	while (xf_session_statistics(session, nr, &one) == 0)
 		nr++;
-	all = calloc(nr ? nr : 1, sizeof(*all));
-	if (!all)
-		return xf_fail(error, -ENOMEM, "out of memory");
-	for (i = 0; i < nr; i++)
-		xf_session_statistics(session, i, &all[i]);
 	if (end)
 		result = xf_recording_write_info(file->writer, "end.tsc", "%" PRIu64,
 		                                 (uint64_t)__builtin_ia32_rdtsc());
 	if (!result)
-		result = xf_recording_write_statistics(file->writer, all, nr);
+		result = write_tables(file, session, nr);
 	if (!result)
 		result = end ? xf_recording_write_end(file->writer)
 		             : xf_recording_flush(file->writer);
-	free(all);
 	return result ? xf_record_file_failed(file, result, error) : 0;
 }

@@ -33,12 +33,16 @@ int xf_record_file_failed(const struct xf_record_file *file, int code, struct xf
 int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host *host,
                               unsigned int frequency, struct xf_error *error);
 
-/* The agent's own code, once it is known where it was loaded. */
+/* The agent's own code, once it is known where it was loaded, and since when it samples. */
 int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_host *host,
-                               const struct xf_session *session, struct xf_error *error);
+                               const struct xf_session *session, uint64_t start_tsc,
+                               struct xf_error *error);
 
 /* Domains that are new or have another name since the last call. */
 int xf_record_file_write_domains(struct xf_record_file *file, struct xf_error *error);
+
+/* Until when the agent has sampled. Buffered; a failure shows in what is written next. */
+void xf_record_file_note_end(struct xf_record_file *file, uint64_t end_tsc);
 
 /* The books of all pCPUs; @end says that they are the last and the recording is whole. */
 int xf_record_file_write_books(struct xf_record_file *file, const struct xf_session *session,

@@ -36,14 +36,11 @@ const struct xf_command xf_command_script = {
         .options = options,
         .help =
                 (const char *const[]){
-                        "Each sample is 'DOMAIN DOMID/VCPU [PCPU] SECONDS: 1 cpu-clock:' and a "
-                        "line per"
-                        " frame,",
-                        "innermost first; stackcollapse-perf.pl and its relatives read it. Time "
-                        "counts"
-                        " from the",
-                        "recording's start. An idle tick is a sample with the one frame [idle]; "
-                        "ticks"
+                        "Each sample is 'DOMAIN DOMID/VCPU [PCPU] SECONDS: 1 cpu-clock:' and a"
+                        " line per frame,",
+                        "innermost first; stackcollapse-perf.pl and its relatives read it. Time"
+                        " counts from when",
+                        "sampling began. An idle tick is a sample with the one frame [idle]; ticks"
                         " are recorded",
                         "in sums, so several bear the time at which their sum was taken.", NULL},
         .run = run,

@@ -11,8 +11,8 @@
 #include "xen/host.h"
 #include "xen/syms.h"
 
-#define IMAGE_MAX (64u << 20) /* several times what Xen's builds make, debug information included  \
-	                       */
+/* Several times what builds of Xen make, debug information included. */
+#define IMAGE_MAX (64u << 20)
 
 struct request {
 	const char *recording; /* NULL: an image is asked for */
@@ -87,11 +87,10 @@ static int open_host(const char *path, struct source *source)
 
 static int recognize_image(const void *bytes, size_t size, struct xf_error *error)
 {
-	if (size >= 4 && (memcmp(bytes,
-	                         "\x7f"
-	                         "ELF",
-	                         4) == 0 ||
-	                  memcmp(bytes, "\x1f\x8b", 2) == 0))
+	static const uint8_t elf[] = {0x7f, 'E', 'L', 'F'};
+	static const uint8_t gzip[] = {0x1f, 0x8b};
+
+	if (size >= 4 && (memcmp(bytes, elf, 4) == 0 || memcmp(bytes, gzip, 2) == 0))
 		return 0;
 	return xf_fail(error, -EBADMSG,
 	               "not an image of Xen, neither an ELF file nor a gzipped one; wanted is a"

@@ -77,6 +77,8 @@ void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
 	APPEND(facts->samples, "idle %s)", xf_text_count(counts->idle, text));
 	APPEND(facts->quality, "lost %s, ",
 	       profile->lost_known ? xf_text_count(profile->lost, text) : "not known");
+	if (profile->skipped)
+		APPEND(facts->quality, "skipped %s, ", xf_text_count(profile->skipped, text));
 	APPEND(facts->quality, "incomplete %s", xf_text_count(counts->incomplete, text));
 	if (counts->incomplete)
 		APPEND(facts->quality, " (%.1f%% of Xen's)",

@@ -9,7 +9,7 @@
  *	<empty line>
  *
  * The domain stands for the process, its vCPU for the thread (blanks in names become '_'). Time
- * counts from the start of the recording. An idle record of N ticks becomes N events of one frame
+ * counts from when sampling began. An idle record of N ticks becomes N events of one frame
  * "[idle]", all at the time of the record, since some readers do not look at an event's period.
  */
 #ifndef XF_OUTPUT_SCRIPT_H

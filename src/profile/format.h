@@ -25,8 +25,9 @@ enum xf_chunk_flags {
 
 enum xf_chunk_type {
 	/* "key=value\n" lines, UTF-8: host, xen.version, xen.build-id, xen.commandline, pcpus,
-	   frequency, tsc.hz, start.tsc, start.time (ns since 1970), text.start, text.end,
-	   xenflame.version, recorded.by ... Later chunks of this type add or replace keys. */
+	   frequency, tsc.hz, start.tsc, start.time (ns since 1970), sampling.start.tsc,
+	   sampling.end.tsc, end.tsc, text.start, text.end, xenflame.version, recorded.by ...
+	   Later chunks of this type add or replace keys. */
 	XF_CHUNK_INFO = 1,
 	/* symbols of the hypervisor: { u64 address, u32 size, u8 type, NUL-terminated name }* */
 	XF_CHUNK_SYMBOLS = 2,
@@ -44,6 +45,8 @@ enum xf_chunk_type {
 	/* { u64 address, u64 size, NUL-terminated name } of a live patch whose symbols and code, if
 	   any, are in chunks 2 and 3 by address */
 	XF_CHUNK_LIVEPATCH = 8,
+	/* per pCPU: struct xf_pcpu_skipped; the last chunk of this type counts */
+	XF_CHUNK_SKIPPED = 9,
 };
 
 enum xf_domain_type {
@@ -86,5 +89,12 @@ struct xf_pcpu_statistics {
 };
 
 #define XF_STATISTICS_CLOSED 1u
+
+/* Ticks of one pCPU that were due while no other pCPU was free to send the NMI. */
+struct xf_pcpu_skipped {
+	uint32_t pcpu;
+	uint32_t zero;
+	uint64_t ticks;
+};
 
 #endif

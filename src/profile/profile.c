@@ -445,13 +445,8 @@ static const char *text_of(const struct xf_recording *recording, const char *key
 	return value ? value : "";
 }
 
-static void keep_books(struct builder *builder)
+static void count_samples(struct xf_profile *profile)
 {
-	const struct xf_recording *recording = builder->recording;
-	struct xf_profile *profile = builder->profile;
-	size_t nr;
-	const struct xf_pcpu_statistics *statistics = xf_recording_statistics(recording, &nr);
-
 	for (size_t i = 0; i < profile->nr_groups; i++) {
 		const struct xf_profile_counts *counts = &profile->groups[i].counts;
 
@@ -462,18 +457,47 @@ static void keep_books(struct builder *builder)
 		profile->counts.unnamed += counts->unnamed;
 	}
 	profile->samples = profile->counts.guest + profile->counts.xen + profile->counts.idle;
+}
+
+static bool wants_pcpu(const struct builder *builder, uint32_t pcpu)
+{
+	return builder->options->pcpu == XF_ANY_PCPU || builder->options->pcpu == pcpu;
+}
+
+static void count_missing(struct builder *builder)
+{
+	struct xf_profile *profile = builder->profile;
+	size_t nr, nr_skipped;
+	const struct xf_pcpu_statistics *statistics =
+	        xf_recording_statistics(builder->recording, &nr);
+	const struct xf_pcpu_skipped *skipped =
+	        xf_recording_skipped(builder->recording, &nr_skipped);
+
 	for (size_t i = 0; i < nr; i++) {
-		if (builder->options->pcpu == XF_ANY_PCPU ||
-		    builder->options->pcpu == statistics[i].pcpu)
+		if (wants_pcpu(builder, statistics[i].pcpu))
 			profile->lost += statistics[i].lost_slot + statistics[i].lost_nmi +
 			                 statistics[i].lost_trace;
 	}
+	for (size_t i = 0; i < nr_skipped; i++) {
+		if (wants_pcpu(builder, skipped[i].pcpu))
+			profile->skipped += skipped[i].ticks;
+	}
 	profile->lost_known = nr > 0;
-	profile->nr_pcpus = (uint32_t)xf_recording_info_number(recording, "pcpus", nr);
+	profile->nr_pcpus = (uint32_t)xf_recording_info_number(builder->recording, "pcpus", nr);
+}
+
+static void keep_books(struct builder *builder)
+{
+	const struct xf_recording *recording = builder->recording;
+	struct xf_profile *profile = builder->profile;
+	uint64_t end = xf_recording_info_number(recording, "end.tsc", builder->last_tsc);
+
+	count_samples(profile);
+	count_missing(builder);
 	profile->frequency = xf_recording_info_number(recording, "frequency", 0);
-	profile->start_time = xf_recording_info_number(recording, "start.time", 0);
+	profile->start_time = xf_recording_start_time(recording);
 	profile->duration = xf_recording_time(
-	        recording, xf_recording_info_number(recording, "end.tsc", builder->last_tsc));
+	        recording, xf_recording_info_number(recording, "sampling.end.tsc", end));
 	profile->state = xf_recording_state(recording);
 	profile->host = text_of(recording, "host");
 	profile->xen_version = text_of(recording, "xen.version");

@@ -55,10 +55,11 @@ struct xf_profile {
 	uint64_t samples; /* all, idle ticks included */
 	uint64_t lost;    /* by the recording's own statistics */
 	bool lost_known;  /* false: it has none (yet) */
+	uint64_t skipped; /* ticks that no other pCPU was free to send the NMI for: no samples */
 	uint32_t nr_pcpus;
 	uint64_t frequency;  /* Hz and pCPU; 0: not recorded */
-	uint64_t start_time; /* ns since 1970, UTC; 0: not recorded */
-	uint64_t duration;   /* ns */
+	uint64_t start_time; /* of sampling, ns since 1970, UTC; 0: not recorded */
+	uint64_t duration;   /* of sampling, ns */
 	struct xf_recording_state state;
 	/* Owned by the recording; "" where not recorded. */
 	const char *host;

@@ -94,6 +94,10 @@ int xf_recording_write_idle(struct xf_recording_writer *writer, const struct xf_
 int xf_recording_write_statistics(struct xf_recording_writer *writer,
                                   const struct xf_pcpu_statistics *statistics, size_t nr);
 
+/* Likewise of ticks that were skipped; left out where there are none. */
+int xf_recording_write_skipped(struct xf_recording_writer *writer,
+                               const struct xf_pcpu_skipped *skipped, size_t nr);
+
 /* The recording was closed in good order; the last call before the free. */
 int xf_recording_write_end(struct xf_recording_writer *writer);
 
@@ -163,6 +167,10 @@ const struct xf_recording_domain *xf_recording_domains(const struct xf_recording
 const struct xf_pcpu_statistics *xf_recording_statistics(const struct xf_recording *recording,
                                                          size_t *nr);
 
+/* Likewise; none where no tick was skipped. */
+const struct xf_pcpu_skipped *xf_recording_skipped(const struct xf_recording *recording,
+                                                   size_t *nr);
+
 /* One record, aligned and proven: @sample->bytes and the words agree. */
 struct xf_record {
 	enum xf_record_type type;
@@ -185,7 +193,10 @@ struct xf_record_iterator {
 bool xf_recording_next(const struct xf_recording *recording, struct xf_record_iterator *iterator,
                        struct xf_record *record);
 
-/* Nanoseconds from the recording's start to @tsc, 0 for what is earlier. Without a known TSC
+/* When sampling began, in nanoseconds since 1970, UTC; 0 where that is not recorded. */
+uint64_t xf_recording_start_time(const struct xf_recording *recording);
+
+/* Nanoseconds from when sampling began to @tsc, 0 for what is earlier. Without a known TSC
  * frequency a tick counts as a nanosecond. */
 uint64_t xf_recording_time(const struct xf_recording *recording, uint64_t tsc);
 

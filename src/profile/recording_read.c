@@ -45,12 +45,15 @@ struct xf_recording {
 	size_t nr_domains;
 	struct xf_pcpu_statistics *statistics;
 	size_t nr_statistics;
+	struct xf_pcpu_skipped *skipped;
+	size_t nr_skipped;
 	struct samples *samples;
 	size_t nr_samples;
 	uint8_t **unpacked; /* what code points into */
 	size_t nr_unpacked;
 	size_t unpacked_bytes;
-	uint64_t start_tsc;
+	uint64_t written_tsc; /* when the file was begun */
+	uint64_t start_tsc;   /* when sampling began */
 	uint64_t tsc_hz;
 };
 
@@ -270,26 +273,39 @@ static int read_samples(struct xf_recording *recording, struct chunk *chunk)
 	return 0;
 }
 
-static int read_statistics(struct xf_recording *recording, struct chunk *chunk)
+/* A table of entries of @entry bytes takes the place of the one before. */
+static int read_table(struct xf_recording *recording, struct chunk *chunk, size_t entry,
+                      void **table, size_t *nr)
 {
 	size_t size = xf_cursor_left(&chunk->content);
-	size_t nr = size / sizeof(struct xf_pcpu_statistics);
-	struct xf_pcpu_statistics *statistics;
+	void *read;
 
 	if (!chunk->whole)
 		return 0; /* the earlier ones still hold */
-	if (!nr || size % sizeof(*statistics)) {
+	if (!size || size % entry) {
 		recording->state.damaged++;
 		return 0;
 	}
-	statistics = malloc(size);
-	if (!statistics)
+	read = malloc(size);
+	if (!read)
 		return -ENOMEM;
-	memcpy(statistics, xf_cursor_take(&chunk->content, size), size);
-	free(recording->statistics);
-	recording->statistics = statistics;
-	recording->nr_statistics = nr;
+	memcpy(read, xf_cursor_take(&chunk->content, size), size);
+	free(*table);
+	*table = read;
+	*nr = size / entry;
 	return 0;
+}
+
+static int read_statistics(struct xf_recording *recording, struct chunk *chunk)
+{
+	return read_table(recording, chunk, sizeof(*recording->statistics),
+	                  (void **)&recording->statistics, &recording->nr_statistics);
+}
+
+static int read_skipped(struct xf_recording *recording, struct chunk *chunk)
+{
+	return read_table(recording, chunk, sizeof(*recording->skipped),
+	                  (void **)&recording->skipped, &recording->nr_skipped);
 }
 
 /* Replaces the chunk's compressed content by what it unpacks to. Damage in the middle leaves what
@@ -341,7 +357,7 @@ static int read_chunk(struct xf_recording *recording, struct chunk *chunk)
 	        [XF_CHUNK_INFO] = read_info,           [XF_CHUNK_SYMBOLS] = read_symbols,
 	        [XF_CHUNK_CODE] = read_code,           [XF_CHUNK_DOMAIN] = read_domain,
 	        [XF_CHUNK_SAMPLES] = read_samples,     [XF_CHUNK_STATISTICS] = read_statistics,
-	        [XF_CHUNK_LIVEPATCH] = read_livepatch,
+	        [XF_CHUNK_LIVEPATCH] = read_livepatch, [XF_CHUNK_SKIPPED] = read_skipped,
 	};
 	int code = 0;
 
@@ -450,7 +466,8 @@ int xf_recording_open(const void *bytes, size_t size, struct xf_recording **reco
 	xf_symbols_finish(made->symbols);
 	if (made->nr_domains)
 		qsort(made->domains, made->nr_domains, sizeof(*made->domains), compare_domains);
-	made->start_tsc = xf_recording_info_number(made, "start.tsc", 0);
+	made->written_tsc = xf_recording_info_number(made, "start.tsc", 0);
+	made->start_tsc = xf_recording_info_number(made, "sampling.start.tsc", made->written_tsc);
 	made->tsc_hz = xf_recording_info_number(made, "tsc.hz", NANOSECONDS);
 	if (!made->tsc_hz)
 		made->tsc_hz = NANOSECONDS;
@@ -472,6 +489,7 @@ void xf_recording_free(struct xf_recording *recording)
 	free(recording->livepatches);
 	free(recording->domains);
 	free(recording->statistics);
+	free(recording->skipped);
 	free(recording->samples);
 	xf_symbols_free(recording->symbols);
 	free(recording);
@@ -563,14 +581,35 @@ const struct xf_pcpu_statistics *xf_recording_statistics(const struct xf_recordi
 	return recording->statistics;
 }
 
-uint64_t xf_recording_time(const struct xf_recording *recording, uint64_t tsc)
+const struct xf_pcpu_skipped *xf_recording_skipped(const struct xf_recording *recording, size_t *nr)
 {
-	uint64_t ticks = tsc > recording->start_tsc ? tsc - recording->start_tsc : 0;
+	*nr = recording->nr_skipped;
+	return recording->skipped;
+}
+
+/* Nanoseconds from one TSC value to another, 0 where that is the earlier one. */
+static uint64_t time_between(const struct xf_recording *recording, uint64_t from, uint64_t to)
+{
+	uint64_t ticks = to > from ? to - from : 0;
 
 	/* Whole seconds first: the product stays within 64 bits for any TSC below 18 GHz. */
 	return ticks / recording->tsc_hz * NANOSECONDS +
 	       (uint64_t)((unsigned __int128)(ticks % recording->tsc_hz) * NANOSECONDS /
 	                  recording->tsc_hz);
+}
+
+uint64_t xf_recording_start_time(const struct xf_recording *recording)
+{
+	uint64_t written = xf_recording_info_number(recording, "start.time", 0);
+
+	return written ? written + time_between(recording, recording->written_tsc,
+	                                        recording->start_tsc)
+	               : 0;
+}
+
+uint64_t xf_recording_time(const struct xf_recording *recording, uint64_t tsc)
+{
+	return time_between(recording, recording->start_tsc, tsc);
 }
 
 /* Copies a sound record to where it is aligned. */

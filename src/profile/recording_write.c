@@ -298,6 +298,18 @@ int xf_recording_write_statistics(struct xf_recording_writer *writer,
 	                          nr * sizeof(*statistics));
 }
 
+int xf_recording_write_skipped(struct xf_recording_writer *writer,
+                               const struct xf_pcpu_skipped *skipped, size_t nr)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < nr; i++)
+		any = any || skipped[i].ticks;
+	if (!any)
+		return writer->failed;
+	return put_chunk_in_order(writer, XF_CHUNK_SKIPPED, skipped, nr * sizeof(*skipped));
+}
+
 int xf_recording_write_end(struct xf_recording_writer *writer)
 {
 	return put_chunk_in_order(writer, XF_CHUNK_END, NULL, 0);

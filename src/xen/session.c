@@ -448,6 +448,11 @@ int xf_session_statistics(const struct xf_session *session, unsigned int pcpu,
 	return 0;
 }
 
+uint64_t xf_session_skipped(const struct xf_session *session, unsigned int pcpu)
+{
+	return pcpu < session->nr_pcpus ? session->books[pcpu].skipped : 0;
+}
+
 void xf_session_agent_text(const struct xf_session *session, uint64_t *address, uint64_t *size)
 {
 	*address = session->text_address;

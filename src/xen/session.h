@@ -61,6 +61,9 @@ int xf_session_end(struct xf_session *session, struct xf_error *error);
 int xf_session_statistics(const struct xf_session *session, unsigned int pcpu,
                           struct xf_pcpu_statistics *statistics);
 
+/* Ticks of @pcpu that were due while no other pCPU was free to send the NMI. */
+uint64_t xf_session_skipped(const struct xf_session *session, unsigned int pcpu);
+
 /* Where the agent's code lies in Xen; 0 until it has said hello. */
 void xf_session_agent_text(const struct xf_session *session, uint64_t *address, uint64_t *size);
 

@@ -21,6 +21,9 @@
 #define CODE_BYTES    128u /* of each function */
 #define FRAME_BYTES   32u  /* of each function's stack, return address included */
 #define TSC_HZ        2000000000ull
+#define START         1000000ull /* of the recorder */
+#define SAMPLING      (START + 4 * TSC_HZ)
+#define SAMPLING_END  (SAMPLING + 30 * TSC_HZ)
 
 /* ---- A hypervisor ---------------------------------------------------------------------------- */
 
@@ -215,6 +218,7 @@ struct scenario {
 	const char *host;
 	bool cut;  /* ends without an END chunk, in the middle of a record */
 	bool bare; /* nothing but samples: no info, symbols or code */
+	bool old;  /* does not tell from when to when there was sampling, or of skipped ticks */
 };
 
 static const struct scenario scenarios[] = {
@@ -222,7 +226,7 @@ static const struct scenario scenarios[] = {
         {"cut", mixed, usual_domains, "labhost", true, false},
         {"bare", mixed, usual_domains, "", false, true},
         {"one", one, usual_domains, "labhost", false, false},
-        {"only-idle", only_idle, usual_domains, "labhost", false, false},
+        {"only-idle", only_idle, usual_domains, "labhost", false, false, true},
         {"nothing", nothing, usual_domains, "labhost", false, false},
         {"hostile", hostile, hostile_domains, "h<&\">\x07st", false, false},
 };
@@ -362,19 +366,25 @@ static void write_info(struct xf_recording_writer *writer, const struct scenario
 	xf_recording_write_info(writer, "pcpus", "2");
 	xf_recording_write_info(writer, "frequency", "99");
 	xf_recording_write_info(writer, "tsc.hz", "%llu", TSC_HZ);
-	xf_recording_write_info(writer, "start.tsc", "1000000");
-	xf_recording_write_info(writer, "end.tsc", "%llu", 1000000 + 30 * TSC_HZ);
+	xf_recording_write_info(writer, "start.tsc", "%llu", START);
+	xf_recording_write_info(writer, "end.tsc", "%llu", SAMPLING_END + TSC_HZ);
+	if (!scenario->old) {
+		xf_recording_write_info(writer, "sampling.start.tsc", "%llu", SAMPLING);
+		xf_recording_write_info(writer, "sampling.end.tsc", "%llu", SAMPLING_END);
+	}
 	xf_recording_write_info(writer, "start.time", "1796011987000000000");
 	xf_recording_write_info(writer, "text.start", "0x%llx", TEXT);
 	xf_recording_write_info(writer, "text.end", "0x%llx", TEXT + nr_functions * CODE_BYTES);
 }
 
-static void write_books(struct xf_recording_writer *writer, const struct run *runs)
+static void write_books(struct xf_recording_writer *writer, const struct scenario *scenario)
 {
+	const struct xf_pcpu_skipped skipped[2] = {{.pcpu = 0, .ticks = 1200},
+	                                           {.pcpu = 1, .ticks = 34}};
 	struct xf_pcpu_statistics books[2] = {{.pcpu = 0, .flags = XF_STATISTICS_CLOSED},
 	                                      {.pcpu = 1, .flags = XF_STATISTICS_CLOSED}};
 
-	for (const struct run *run = runs; run->count; run++) {
+	for (const struct run *run = scenario->runs; run->count; run++) {
 		struct xf_pcpu_statistics *book = &books[run->pcpu];
 
 		if (strcmp(run->stack, "@idle") == 0) {
@@ -390,6 +400,8 @@ static void write_books(struct xf_recording_writer *writer, const struct run *ru
 		books[i].produced = books[i].taken + books[i].lost_slot;
 	}
 	xf_recording_write_statistics(writer, books, 2);
+	if (!scenario->old)
+		xf_recording_write_skipped(writer, skipped, 2);
 }
 
 struct output {
@@ -407,7 +419,7 @@ static int write_bytes(void *context, const void *bytes, size_t size)
 
 static int write_scenario(struct xf_recording_writer *writer, const struct scenario *scenario)
 {
-	uint64_t tsc = 1000000;
+	uint64_t tsc = SAMPLING;
 
 	learn_functions(scenario->runs);
 	if (!scenario->bare) {
@@ -428,7 +440,7 @@ static int write_scenario(struct xf_recording_writer *writer, const struct scena
 		tsc += TSC_HZ / 2;
 	}
 	if (!scenario->bare)
-		write_books(writer, scenario->runs);
+		write_books(writer, scenario);
 	return scenario->cut ? xf_recording_flush(writer) : xf_recording_write_end(writer);
 }
 

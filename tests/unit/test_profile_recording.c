@@ -306,6 +306,48 @@ static void nonsense_is_not_written(void **state)
 	free(bytes.at);
 }
 
+/* Of tables the last one that is whole counts; times are those of sampling where they are told. */
+static void sampling_has_its_own_times_and_books(void **state)
+{
+	const struct xf_pcpu_skipped early[] = {{.pcpu = 0, .ticks = 1}, {.pcpu = 1}};
+	const struct xf_pcpu_skipped late[] = {{.pcpu = 0, .ticks = 5}, {.pcpu = 1, .ticks = 7}};
+	const struct xf_pcpu_skipped none[] = {{.pcpu = 0}, {.pcpu = 1}};
+	struct bytes bytes = {.limit = SIZE_MAX};
+	struct xf_recording_sink sink = {.write = take, .context = &bytes};
+	const struct xf_pcpu_skipped *skipped;
+	struct xf_recording_writer *writer;
+	struct xf_recording *recording;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(xf_recording_writer_new(sink, &writer, NULL), 0);
+	xf_recording_write_info(writer, "tsc.hz", "1000");
+	xf_recording_write_info(writer, "start.tsc", "5000");
+	xf_recording_write_info(writer, "start.time", "1000000000");
+	assert_int_equal(xf_recording_write_skipped(writer, none, 2), 0);
+	assert_int_equal(xf_recording_flush(writer), 0);
+	assert_int_equal(xf_recording_open(bytes.at, bytes.size, &recording, NULL), 0);
+	assert_int_equal(xf_recording_start_time(recording), 1000000000);
+	assert_int_equal(xf_recording_time(recording, 5250), 250000000);
+	xf_recording_skipped(recording, &nr);
+	assert_int_equal(nr, 0);
+	xf_recording_free(recording);
+
+	xf_recording_write_info(writer, "sampling.start.tsc", "7000");
+	assert_int_equal(xf_recording_write_skipped(writer, early, 2), 0);
+	assert_int_equal(xf_recording_write_skipped(writer, late, 2), 0);
+	assert_int_equal(xf_recording_open(bytes.at, bytes.size, &recording, NULL), 0);
+	assert_int_equal(xf_recording_start_time(recording), 3000000000);
+	assert_int_equal(xf_recording_time(recording, 7250), 250000000);
+	assert_int_equal(xf_recording_time(recording, 6999), 0);
+	skipped = xf_recording_skipped(recording, &nr);
+	assert_int_equal(nr, 2);
+	assert_int_equal(skipped[1].ticks, 7);
+	xf_recording_free(recording);
+	xf_recording_writer_free(writer);
+	free(bytes.at);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +357,7 @@ int main(void)
 	        cmocka_unit_test(strangers_are_refused),
 	        cmocka_unit_test(damage_is_survived),
 	        cmocka_unit_test(unknown_chunks_are_skipped),
+	        cmocka_unit_test(sampling_has_its_own_times_and_books),
 	        cmocka_unit_test(nonsense_is_not_written),
 	};
 
