@@ -45,9 +45,9 @@ unit: $(unit_programs) $(T)/compare_with_oracle $(B)/lab/liboracle.so
 check:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden fuzz lint agent smoke
+	$(Q)tests/run unit golden browser fuzz lint agent smoke
 
 check-lab:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden fuzz lint agent smoke lab
+	$(Q)tests/run unit golden browser fuzz lint agent smoke lab
