@@ -3,6 +3,7 @@
 #   make            builds build/xenflame
 #   make check      unit, golden and lab smoke tests, lints; ends with one line of counts
 #   make check-lab  everything that boots
+#   make bench      ratios of speed and size to what others need for the same
 #   make demo       from nothing to out/host.svg on an emulated host
 #   make install    PREFIX=/usr/local, DESTDIR=
 #   make lint       layout of the sources, the rooms' arrows, man pages and docs
