@@ -3,6 +3,7 @@
 
 #include "cmd/host_exit.h"
 #include "cmd/options.h"
+#include "output/text.h"
 #include "xen/host.h"
 
 static const struct xf_option options[] = {{0}};
@@ -24,8 +25,9 @@ static int print_requirements(struct xf_host *host)
 	for (requirement = xf_requirements; requirement->name; requirement++) {
 		detail[0] = '\0';
 		if (requirement->probe(host, detail, &error) != 0) {
-			printf("no   %-18s  %s\n", requirement->name, error.text);
-			printf("\nThis host cannot be profiled as it is.\n");
+			printf("no   %-18s  ", requirement->name);
+			xf_text_write(stdout, error.text, "");
+			printf("\n\nThis host cannot be profiled as it is.\n");
 			return xf_host_exit(&error);
 		}
 		printf("yes  %-18s  %s\n", requirement->name, detail);
@@ -51,7 +53,7 @@ static int run(int argc, char **argv)
 const struct xf_command xf_command_check = {
         .name = "check",
         .synopsis = "",
-        .summary = "can this host be profiled? says what is missing",
+        .summary = "tells whether this host can be profiled, and what is missing",
         .help = help,
         .options = options,
         .run = run,

@@ -47,7 +47,7 @@ static int run(int argc, char **argv)
 const struct xf_command xf_command_detach = {
         .name = "detach",
         .synopsis = "",
-        .summary = "remove an agent that a killed recorder left behind",
+        .summary = "removes an agent that a killed recorder left behind",
         .help = help,
         .options = options,
         .run = run,

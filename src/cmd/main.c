@@ -93,7 +93,10 @@ static int run_help(int argc, char **argv)
 {
 	const struct xf_command *command;
 
-	if (argc < 2) {
+	if (argc > 2)
+		return xf_complain(XF_EXIT_USAGE, "help takes one command, not '%s' beside it",
+		                   argv[2]);
+	if (argc < 2 || strcmp(argv[1], "help") == 0) {
 		print_help(stdout);
 		return XF_EXIT_OK;
 	}

@@ -7,19 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/text.h"
+
 #define OPTIONS_MAX 40
 #define LONG_ONLY   256 /* getopt's value of option i without a letter: LONG_ONLY + i */
 
 int xf_complain(int status, const char *format, ...)
 {
 	va_list arguments;
+	char *text;
 
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
 	fflush(stdout);
 	fputs("xenflame: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
+	/* Names and values in it are as somebody else chose them. */
+	xf_text_write(stderr, text ? text : "out of memory", "");
 	fputc('\n', stderr);
+	free(text);
 	return status;
 }
 
@@ -139,6 +146,16 @@ static int next_option(const struct xf_command *command, int argc, char **argv, 
 	return option ? (int)(option - grammar.table) : refuse_option(command, &grammar, got, argv);
 }
 
+static void refuse_argument(const struct xf_command *command, const char *argument)
+{
+	bool reads = false;
+
+	for (size_t i = 0; i < option_count(command); i++)
+		reads = reads || command->options[i].letter == 'i';
+	xf_complain(0, "%s takes no argument '%s'%s; see xenflame help %s", command->name, argument,
+	            reads ? " (a recording is named with -i FILE)" : "", command->name);
+}
+
 bool xf_options_read(const struct xf_command *command, int argc, char **argv, void *request,
                      int *status)
 {
@@ -155,8 +172,7 @@ bool xf_options_read(const struct xf_command *command, int argc, char **argv, vo
 	if (option != END)
 		return false;
 	if (optind < argc && !command->takes_arguments) {
-		xf_complain(0, "%s takes no argument '%s' (a recording is named with -i FILE)",
-		            command->name, argv[optind]);
+		refuse_argument(command, argv[optind]);
 		return false;
 	}
 	return true;

@@ -40,7 +40,7 @@ bool xf_options_read(const struct xf_command *command, int argc, char **argv, vo
 bool xf_option_number(const char *option, const char *text, uint64_t least, uint64_t most,
                       uint64_t *number);
 
-/* Prints "xenflame: TEXT" on stderr. Return: @status. */
+/* Prints "xenflame: TEXT" on stderr, in one line whatever names are in it. Return: @status. */
 int xf_complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* @command's help text on @out. */

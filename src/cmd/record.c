@@ -14,7 +14,9 @@
 
 #include "cmd/host_exit.h"
 #include "cmd/options.h"
+#include "cmd/program.h"
 #include "cmd/record_file.h"
+#include "output/text.h"
 #include "profile/profile.h"
 #include "xen/session.h"
 
@@ -138,7 +140,7 @@ static void tell_step(void *context, const char *what)
 	const struct recorder *recorder = context;
 
 	if (recorder->request->verbose)
-		fprintf(stderr, "xenflame: %s\n", what);
+		xf_complain(0, "%s", what);
 }
 
 static int examine_host(struct recorder *recorder, struct xf_error *error)
@@ -155,7 +157,7 @@ static int examine_host(struct recorder *recorder, struct xf_error *error)
 		if (result)
 			return result;
 		if (recorder->request->verbose)
-			fprintf(stderr, "xenflame: %s: %s\n", requirement->name, detail);
+			xf_complain(0, "%s: %s", requirement->name, detail);
 	}
 	return 0;
 }
@@ -172,8 +174,8 @@ static void become_command(char **command, int gate)
 		_exit(126);
 	close(gate);
 	execvp(command[0], command);
-	fprintf(stderr, "xenflame: cannot run %s: %s\n", command[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
+	_exit(xf_complain(errno == ENOENT ? 127 : 126, "cannot run %s: %s", command[0],
+	                  strerror(errno)));
 }
 
 /* The command is forked before the agent is loaded, so that it can't fail for want of memory
@@ -355,15 +357,16 @@ static void summarize_file(const char *path, const struct totals *totals)
 			                              (double)counts->xen
 			                    : 100.0;
 
+			xf_text_write(stderr, path, "");
 			fprintf(stderr,
-			        "%s: %" PRIu64 " samples (%" PRIu64 " guest, %" PRIu64
+			        ": %" PRIu64 " samples (%" PRIu64 " guest, %" PRIu64
 			        " Xen, %" PRIu64 " idle), %" PRIu64
 			        " lost, %.1f %% of Xen's stacks complete, ",
-			        path, profile->samples, counts->guest, counts->xen, counts->idle,
+			        profile->samples, counts->guest, counts->xen, counts->idle,
 			        totals->lost, whole);
 			say_rest(totals);
 		} else {
-			fprintf(stderr, "%s: %s\n", path, error.text);
+			xf_complain(0, "%s: %s", path, error.text);
 		}
 	}
 	xf_profile_free(profile);
@@ -373,9 +376,9 @@ static void summarize_file(const char *path, const struct totals *totals)
 /* What went to a pipe cannot be read back. */
 static void summarize_stream(const struct recorder *recorder, const struct totals *totals)
 {
-	fprintf(stderr, "%s: %" PRIu64 " samples (%" PRIu64 " idle), %" PRIu64 " lost, ",
-	        recorder->request->output, recorder->samples + recorder->idle, recorder->idle,
-	        totals->lost);
+	xf_text_write(stderr, recorder->file.target.path, "");
+	fprintf(stderr, ": %" PRIu64 " samples (%" PRIu64 " idle), %" PRIu64 " lost, ",
+	        recorder->samples + recorder->idle, recorder->idle, totals->lost);
 	say_rest(totals);
 }
 
@@ -543,15 +546,30 @@ static bool take_verbose(void *context, const char *value)
 	return true;
 }
 
+static int refuse_argument(const char *argument)
+{
+	return xf_complain(XF_EXIT_USAGE,
+	                   "record takes no argument '%s': how long is told with -t SECONDS, where"
+	                   " to with -o FILE, and a command to record meanwhile stands behind '--':"
+	                   " xenflame record -- %s",
+	                   argument, argument);
+}
+
 static int run(int argc, char **argv)
 {
 	struct request request = {.frequency = DEFAULT_FREQUENCY, .output = XF_DEFAULT_RECORDING};
+	struct xf_error error = {0};
 	int status;
 
 	if (!xf_options_read(&xf_command_record, argc, argv, &request, &status))
 		return status;
-	if (optind < argc)
+	if (optind < argc && strcmp(argv[optind - 1], "--") != 0)
+		return refuse_argument(argv[optind]);
+	if (optind < argc) {
 		request.command = argv + optind;
+		if (xf_program_find(request.command[0], getenv("PATH"), &error))
+			return xf_complain(XF_EXIT_FAILURE, "%s", error.text);
+	}
 	return run_request(&request);
 }
 
@@ -568,7 +586,7 @@ static const struct xf_option options[] = {
 const struct xf_command xf_command_record = {
         .name = "record",
         .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-v] [-- COMMAND...]",
-        .summary = "profile this host into a file",
+        .summary = "profiles this host into a file",
         .help = help,
         .options = options,
         .takes_arguments = true,

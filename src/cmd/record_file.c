@@ -43,7 +43,10 @@ int xf_record_file_open(const char *path, struct xf_record_file *file, struct xf
 
 	*file = (struct xf_record_file){0};
 	result = xf_record_target_open(path, &file->target, error);
-	return result ? result : xf_recording_writer_new(sink, &file->writer, error);
+	if (result)
+		return result;
+	result = xf_recording_writer_new(sink, &file->writer, error);
+	return result ? xf_record_file_failed(file, result, error) : 0;
 }
 
 void xf_record_file_close(struct xf_record_file *file)

@@ -69,6 +69,8 @@ int xf_record_target_open(const char *path, struct xf_record_target *target, str
 	int result;
 
 	*target = (struct xf_record_target){.path = path, .fd = -1};
+	if (strcmp(path, "-") == 0)
+		target->path = "standard output";
 	if (strcmp(path, "-") == 0 || (exists && is_standard_output(&status))) {
 		target->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	} else if (exists && !S_ISREG(status.st_mode)) {
@@ -80,7 +82,7 @@ int xf_record_target_open(const char *path, struct xf_record_target *target, str
 		target->fd = open_beside(target);
 	}
 	if (target->fd < 0)
-		return xf_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
+		return xf_fail(error, -errno, "cannot write %s: %s", target->path, strerror(errno));
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 struct xf_record_target {
-	const char *path; /* "-": standard output */
+	const char *path; /* as messages tell it */
 	int fd;           /* -1: not open */
 	char *temporary; /* where the file stands until it is settled; NULL: in place, or settled */
 	bool readable;   /* what has been written can be read at @path */

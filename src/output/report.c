@@ -226,12 +226,25 @@ static int write_functions(struct view *view)
 	return 0;
 }
 
+/* Before anything is written. */
+static int check_function(const struct xf_profile *profile, const char *name,
+                          struct xf_error *error)
+{
+	for (size_t f = 1; name && f < xf_calltree_nr_frames(profile->tree); f++) {
+		struct xf_frame_id frame = {.index = (uint32_t)f};
+
+		if (xf_symbol_goes_by(xf_calltree_name(profile->tree, frame), name))
+			return 0;
+	}
+	return name ? xf_fail(error, -ENOENT, "no sample is in a function named \"%.200s\"", name)
+	            : 0;
+}
+
 /* The neighbours of every frame that goes by @name. */
 static int write_neighbours(struct view *view, const char *name, bool callers,
                             struct xf_error *error)
 {
 	const struct xf_calltree *tree = view->profile->tree;
-	bool found = false;
 
 	for (size_t f = 1; f < xf_calltree_nr_frames(tree); f++) {
 		struct xf_frame_id frame = {.index = (uint32_t)f};
@@ -245,7 +258,6 @@ static int write_neighbours(struct view *view, const char *name, bool callers,
 		               : xf_shares_callees(tree, frame, &shares, &nr);
 		if (code)
 			return xf_fail(error, code, "no memory for the report");
-		found = true;
 		fprintf(view->out, "\n%s ", callers ? "Callers of" : "Callees of");
 		xf_text_write(view->out, xf_calltree_name(tree, frame), "");
 		fputs("\n   Share     Samples  Function\n", view->out);
@@ -266,8 +278,6 @@ static int write_neighbours(struct view *view, const char *name, bool callers,
 		end_view(view);
 		free(shares);
 	}
-	if (!found)
-		return xf_fail(error, -ENOENT, "no sample is in a function named \"%.200s\"", name);
 	return 0;
 }
 
@@ -402,8 +412,12 @@ int xf_report_write(FILE *out, const struct xf_profile *profile,
                     const struct xf_report_options *options, struct xf_error *error)
 {
 	struct view view = {.out = out, .profile = profile, .options = options};
-	int code = 0;
+	int code = check_function(profile, options->callers, error);
 
+	if (!code)
+		code = check_function(profile, options->callees, error);
+	if (code)
+		return code;
 	if (options->header)
 		write_header(out, profile);
 	if (options->views & XF_REPORT_SUMMARY)

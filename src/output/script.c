@@ -117,7 +117,6 @@ int xf_script_write(FILE *out, const struct xf_recording *recording,
 		events += write_record(out, recording, stacks, options, &record);
 	xf_stacks_free(stacks);
 	if (!events)
-		return xf_fail(error, -ENODATA,
-		               "the recording holds no samples of the selected domain and pCPU");
+		return xf_profile_refuse(recording, options, error);
 	return 0;
 }

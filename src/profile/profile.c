@@ -58,7 +58,6 @@ struct builder {
 	size_t allocated_groups;
 	struct xf_index group_index;
 	uint64_t last_tsc;
-	uint64_t left_out; /* samples that the filters dropped */
 };
 
 /* Whose a sample is. */
@@ -153,10 +152,30 @@ static int push(struct builder *builder, struct xf_node_id *node, enum xf_frame_
 static int push_number(struct builder *builder, struct xf_node_id *node, enum xf_frame_kind kind,
                        const char *what, uint32_t number)
 {
-	char name[32];
+	char *name;
+	int code;
 
-	snprintf(name, sizeof(name), "%s %" PRIu32, what, number);
-	return push(builder, node, kind, name);
+	if (asprintf(&name, "%s %" PRIu32, what, number) < 0)
+		return -ENOMEM;
+	code = push(builder, node, kind, name);
+	free(name);
+	return code;
+}
+
+/* Where the domain's frame is not below, its name tells the vCPU from another's of that number. */
+static int push_vcpu(struct builder *builder, struct xf_node_id *node, const char *domain,
+                     uint32_t vcpu)
+{
+	char *what;
+	int code;
+
+	if (builder->options->by_domain)
+		return push_number(builder, node, XF_FRAME_VCPU, "vCPU", vcpu);
+	if (asprintf(&what, "%s vCPU", domain) < 0)
+		return -ENOMEM;
+	code = push_number(builder, node, XF_FRAME_VCPU, what, vcpu);
+	free(what);
+	return code;
 }
 
 /* The lowest frames, as asked for, of a sample of @owner; *@group is where it counts, NULL where
@@ -181,7 +200,7 @@ static int make_owner(struct builder *builder, const struct owner *owner, struct
 	if (!code && options->by_domain)
 		code = xf_calltree_child(builder->tree, *node, domain, node);
 	if (!code && options->by_vcpu)
-		code = push_number(builder, node, XF_FRAME_VCPU, "vCPU", owner->vcpu);
+		code = push_vcpu(builder, node, name, owner->vcpu);
 	if (!code && options->by_pcpu)
 		code = push_number(builder, node, XF_FRAME_PCPU, "pCPU", owner->pcpu);
 	return code;
@@ -352,10 +371,8 @@ static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
 	code = push_owner(builder, &owner, &node, &group);
 	if (code)
 		return code;
-	if (!group) {
-		builder->left_out += idle->count;
+	if (!group)
 		return 0;
-	}
 	code = push(builder, &node, XF_FRAME_IDLE, "[idle]");
 	if (code)
 		return code;
@@ -379,10 +396,8 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 
 	if (code)
 		return code;
-	if (!group) {
-		builder->left_out++;
+	if (!group)
 		return 0;
-	}
 	if (sample->flags & XF_SAMPLE_GUEST) {
 		code = push(builder, &node, XF_FRAME_GUEST, xf_sample_guest_name(sample));
 		group->counts.guest++;
@@ -504,19 +519,6 @@ static void keep_books(struct builder *builder)
 	profile->build_id = text_of(recording, "xen.build-id");
 }
 
-static int refuse_empty(const struct builder *builder, struct xf_error *error)
-{
-	if (builder->left_out)
-		return xf_fail(error, -ENODATA,
-		               "none of the recording's %" PRIu64
-		               " samples belongs to the selected domain and pCPU",
-		               builder->left_out);
-	if (xf_recording_state(builder->recording).truncated)
-		return xf_fail(error, -ENODATA,
-		               "the recording was cut off before its first sample");
-	return xf_fail(error, -ENODATA, "the recording holds no samples");
-}
-
 static void free_builder(struct builder *builder)
 {
 	xf_stacks_free(builder->stacks);
@@ -552,7 +554,7 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 	if (!code) {
 		keep_books(&builder);
 		if (!builder.profile->samples)
-			code = refuse_empty(&builder, error);
+			code = xf_profile_refuse(recording, options, error);
 		else
 			qsort_r(builder.profile->groups, builder.profile->nr_groups,
 			        sizeof(*builder.profile->groups), compare_groups, builder.tree);

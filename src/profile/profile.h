@@ -80,6 +80,13 @@ void xf_profile_free(struct xf_profile *profile);
 bool xf_profile_wants(const struct xf_profile_options *options, uint16_t domid, const char *name,
                       uint32_t pcpu);
 
+/*
+ * For where the filters of @options let through none of @recording's samples: fills @error with
+ * what was asked for and what is there. Return: -ENODATA.
+ */
+int xf_profile_refuse(const struct xf_recording *recording,
+                      const struct xf_profile_options *options, struct xf_error *error);
+
 /* The name that a domain goes by: "Idle", its own at that time, or "d5". @text has room for what
  * has to be made up. */
 const char *xf_domain_name(const struct xf_recording *recording, uint16_t domid, uint64_t tsc,

@@ -232,6 +232,8 @@ static void standard_output_is_written_in_place(void **state)
 		dup2(out, STDOUT_FILENO);
 		close(out);
 		open_target(names[i]);
+		assert_string_equal(target.path,
+		                    strcmp(names[i], "-") == 0 ? "standard output" : names[i]);
 		write_text("new");
 		assert_int_equal(xf_record_target_settle(&target, &error), 0);
 		xf_record_target_close(&target);
