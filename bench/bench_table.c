@@ -17,12 +17,14 @@
 #include "bench.h"
 #include "image.h"
 
-#define MEGA          1e6
-#define MILLI         1e3
-#define HOSTILE_BYTES 1000000u
-#define LARGE         4000000u
+#define MEGA           1e6
+#define MILLI          1e3
+/* malloc's, where nothing has been freed yet. */
+#define MMAP_THRESHOLD (128 * 1024)
+#define HOSTILE_BYTES  1000000u
+#define LARGE          4000000u
 /* What a row takes in the kernel: struct orc_entry, and its place in .orc_unwind_ip. */
-#define ORC_BYTES     (6 + 4)
+#define ORC_BYTES      (6 + 4)
 
 static void infer(void *data)
 {
@@ -113,6 +115,8 @@ static struct cost cost_of(const struct bench_image *image)
 	if (child == 0) {
 		double before;
 
+		/* What was freed before this process began has taught malloc to keep more. */
+		mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 		malloc_trim(0);
 		touch(&image->code);
 		before = memory_of("VmRSS:");
