@@ -102,6 +102,7 @@ static void write_class(const struct graph *graph, enum xf_frame_kind kind, cons
 	        [XF_FRAME_ROOT] = "r",    [XF_FRAME_DOMAIN] = "d", [XF_FRAME_VCPU] = "v",
 	        [XF_FRAME_PCPU] = "v",    [XF_FRAME_GUEST] = "gk", [XF_FRAME_XEN] = "x",
 	        [XF_FRAME_UNKNOWN] = "u", [XF_FRAME_IDLE] = "i",   [XF_FRAME_INCOMPLETE] = "n",
+	        [XF_FRAME_AGENT] = "a",
 	};
 
 	if (kind == XF_FRAME_XEN)
@@ -116,7 +117,8 @@ static void write_class(const struct graph *graph, enum xf_frame_kind kind, cons
    its file ("common/timer.c#execute_timer") the name alone. The tip has it all. */
 static const char *label_of(const char *name, enum xf_frame_kind kind, size_t columns)
 {
-	const char *mark = kind == XF_FRAME_XEN ? strrchr(name, '#') : NULL;
+	bool function = kind == XF_FRAME_XEN || kind == XF_FRAME_AGENT;
+	const char *mark = function ? strrchr(name, '#') : NULL;
 
 	return mark && mark[1] && xf_text_columns(name) > columns ? mark + 1 : name;
 }
@@ -230,6 +232,7 @@ static void write_legend(const struct graph *graph)
 		const char *label;
 	} entries[] = {
 	        {XF_FRAME_XEN, false, "x3", "Xen"},
+	        {XF_FRAME_AGENT, false, "a", "xenflame itself"},
 	        {XF_FRAME_GUEST, false, "gk", "guest kernel"},
 	        {XF_FRAME_GUEST, true, "gu", "guest user"},
 	        {XF_FRAME_IDLE, false, "i", "idle"},

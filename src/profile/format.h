@@ -49,6 +49,9 @@ enum xf_chunk_type {
 	XF_CHUNK_SKIPPED = 9,
 };
 
+/* The name under which the agent is uploaded, of whatever version. */
+#define XF_AGENT_NAME "xenflame-agent"
+
 enum xf_domain_type {
 	XF_DOMAIN_UNKNOWN = 0,
 	XF_DOMAIN_PV = 1,

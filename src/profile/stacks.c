@@ -188,7 +188,8 @@ void xf_stacks_name(const struct xf_stacks *stacks, struct xf_frame frame, bool 
 	const struct xf_symbol *symbol = find_symbol(stacks, livepatch, address);
 
 	place->livepatch = livepatch ? livepatch->name : NULL;
-	place->kind = XF_FRAME_XEN;
+	place->kind = livepatch && strcmp(livepatch->name, XF_AGENT_NAME) == 0 ? XF_FRAME_AGENT
+	                                                                       : XF_FRAME_XEN;
 	place->offset = 0;
 	place->name = place->text;
 	if (symbol) {

@@ -8,14 +8,12 @@
 #define XF_XEN_HOST_H
 
 #include "base/error.h"
+#include "profile/format.h"
 #include "symbol/symbols.h"
 #include "xen/boot.h"
 #include "xen/discover.h"
 #include "xen/hypercall.h"
 #include "xen/tracebuffer.h"
-
-/* The name under which the agent is uploaded, of whatever version. */
-#define XF_AGENT_NAME "xenflame-agent"
 
 struct xf_host {
 	struct xf_xen *xen;

@@ -176,6 +176,15 @@ static const struct run one[] = {
         {0},
 };
 
+/* xf_ functions lie in the agent's live patch. */
+static const struct run agent[] = {
+        {6, 1, 0, 0, 0, EXIT "do_softirq>timer_softirq_action>xf_pace_tick>send_IPI_mask"},
+        {4, 1, 0, 0, 0, EXIT "do_softirq>xf_emit_softirq>trace_var"},
+        {2, 1, 0, 0, 0, EXIT "do_softirq>timer_softirq_action>xf_pace_tick"},
+        {88, 1, 0, 0, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user"},
+        {0},
+};
+
 static const struct run only_idle[] = {
         {99, 0, 0, 0, 0, "@idle"},
         {0},
@@ -226,6 +235,7 @@ static const struct scenario scenarios[] = {
         {"cut", mixed, usual_domains, "labhost", true, false},
         {"bare", mixed, usual_domains, "", false, true},
         {"one", one, usual_domains, "labhost", false, false},
+        {"agent", agent, usual_domains, "labhost", false, false},
         {"only-idle", only_idle, usual_domains, "labhost", false, false, true},
         {"nothing", nothing, usual_domains, "labhost", false, false},
         {"hostile", hostile, hostile_domains, "h<&\">\x07st", false, false},
@@ -358,6 +368,18 @@ static int write_hypervisor(struct xf_recording_writer *writer)
 	return result;
 }
 
+static void write_livepatch(struct xf_recording_writer *writer)
+{
+	for (size_t i = 0; i < nr_functions; i++) {
+		struct xf_recording_livepatch livepatch = {.address = address_of(&functions[i]),
+		                                           .size = CODE_BYTES,
+		                                           .name = XF_AGENT_NAME};
+
+		if (strncmp(functions[i].name, "xf_", 3) == 0)
+			xf_recording_write_livepatch(writer, &livepatch);
+	}
+}
+
 static void write_info(struct xf_recording_writer *writer, const struct scenario *scenario)
 {
 	xf_recording_write_info(writer, "host", "%s", scenario->host);
@@ -425,6 +447,7 @@ static int write_scenario(struct xf_recording_writer *writer, const struct scena
 	if (!scenario->bare) {
 		write_info(writer, scenario);
 		write_hypervisor(writer);
+		write_livepatch(writer);
 	}
 	for (const struct domain *domain = scenario->domains; domain->name; domain++) {
 		struct xf_recording_domain written = {.domid = domain->domid,

@@ -15,6 +15,7 @@
 
 #define TEXT  0xffff82d040200000ull
 #define PATCH 0xffff82d040800000ull
+#define AGENT (PATCH + 0x1000)
 
 struct bytes {
 	uint8_t *at;
@@ -67,6 +68,7 @@ static struct xf_recording *make_recording(struct bytes *bytes)
 {
 	struct xf_recording_sink sink = {.write = take, .context = bytes};
 	struct xf_recording_livepatch patch = {.address = PATCH, .size = 64, .name = "fix"};
+	struct xf_recording_livepatch agent = {.address = AGENT, .size = 64, .name = XF_AGENT_NAME};
 	struct xf_symbols *symbols = xf_symbols_new();
 	struct xf_recording_writer *writer;
 	struct xf_recording *recording;
@@ -81,6 +83,7 @@ static struct xf_recording *make_recording(struct bytes *bytes)
 	xf_recording_write_symbols(writer, symbols);
 	xf_recording_write_code(writer, TEXT, code, sizeof(code));
 	xf_recording_write_livepatch(writer, &patch);
+	xf_recording_write_livepatch(writer, &agent);
 	write_samples(writer);
 	assert_int_equal(xf_recording_write_end(writer), 0);
 	xf_recording_writer_free(writer);
@@ -112,6 +115,7 @@ static void addresses_are_named(void **state)
 	        {{PATCH, true}, false, "[fix]", 0, XF_FRAME_XEN},
 	        {{PATCH + 64, false}, false, "[fix]", 64, XF_FRAME_XEN},
 	        {{PATCH + 64, true}, false, "[unknown 0xffff82d040800040]", 0, XF_FRAME_UNKNOWN},
+	        {{AGENT + 8, true}, false, "[xenflame-agent]", 8, XF_FRAME_AGENT},
 	        {{0, false}, false, "[unknown 0x0]", 0, XF_FRAME_UNKNOWN},
 	};
 	struct bytes bytes = {0};
