@@ -6,7 +6,7 @@
 
 #include "bench.h"
 #include "profile/recording.h"
-#include "unwind/decode.h"
+#include "unwind/infer.h"
 
 #define STACK_END    0xffff830012347f80ull
 #define LEAST_FRAMES 10u
@@ -14,11 +14,14 @@
 /* In a function that finds its frame through RBP, RSP is so far below it. */
 #define RBP_ROOM     64u
 
-/* A direct call from one function to another. */
+/* A place that a stack can be made up for: a direct call of another function, or an entry. */
 struct site {
-	uint64_t address; /* of the call */
-	uint64_t next;    /* where it returns to */
+	uint64_t address;
+	uint64_t next;    /* where the call returns to */
 	size_t callee;    /* number of the function that it calls */
+	int32_t rsp;      /* RSP, counted from the frame's base */
+	int32_t rbp;      /* where RBP points to, counted so; 0: nowhere in the frame */
+	int32_t rbp_slot; /* where the caller's RBP is saved, counted so; 0: it is still in RBP */
 };
 
 struct function {
@@ -29,7 +32,6 @@ struct function {
 /* What is needed to make stacks. */
 struct factory {
 	const struct bench_image *image;
-	const struct xf_unwind_table *table;
 	struct function *functions; /* by rising address */
 	size_t nr_functions;
 	struct site *sites;
@@ -89,52 +91,75 @@ static size_t find_function(const struct factory *factory, uint64_t address)
 	return found != NULL ? (size_t)(found - factory->functions) : factory->nr_functions;
 }
 
-/* Can a stack be made up for a place with this row? */
-static bool is_simple(const struct xf_unwind_row *row)
+/* Return: the offset of @value from the frame's base, 0 where it is none. */
+static int32_t in_frame(xf_value value)
 {
-	bool through_rbp = row->base_register == XF_REG_RBP;
-
-	if (row->kind != XF_ROW_CALL || row->base_rule != XF_BASE_REGISTER ||
-	    (row->base_register != XF_REG_RSP && !through_rbp))
-		return false;
-	return row->rbp_rule == XF_RBP_AT_BASE || (row->rbp_rule == XF_RBP_SAME && !through_rbp);
+	return xf_value_origin(value) == XF_ORIGIN_FRAME ? xf_value_offset(value) : 0;
 }
 
-static void add_site(struct factory *factory, uint64_t address, const struct xf_decoded *decoded)
+/* Adds the call at @address with @state before it, if a stack can be made up for that. */
+static void add_site(struct factory *factory, uint64_t address, uint64_t next, size_t callee,
+                     const struct xf_state *state)
 {
-	struct xf_unwind_row row = xf_unwind_row_find(factory->table, address);
-	size_t callee = find_function(factory, address + decoded->target);
+	bool kept = state->reg[XF_REG_RBP] == XF_VALUE_CALLER_RBP;
+	struct site site = {
+	        .address = address,
+	        .next = next,
+	        .callee = callee,
+	        .rsp = in_frame(state->reg[XF_REG_RSP]),
+	        .rbp = in_frame(state->reg[XF_REG_RBP]),
+	        .rbp_slot = kept ? 0 : in_frame(state->rbp_slot),
+	};
 
-	if (!is_simple(&row) || callee == factory->nr_functions)
+	/* A frame that is found through RBP alone, with memory of any size below it. */
+	if (site.rsp == 0 && site.rbp != 0)
+		site.rsp = site.rbp - RBP_ROOM;
+	if (state->kind != XF_STATE_CALL || callee == factory->nr_functions || site.rsp == 0 ||
+	    (!kept && site.rbp_slot == 0))
 		return;
 	factory->sites =
 	        grow(factory->sites, &factory->room_sites, factory->nr_sites, sizeof(struct site));
-	factory->sites[factory->nr_sites++] =
-	        (struct site){address, address + decoded->length, callee};
+	factory->sites[factory->nr_sites++] = site;
 }
 
+static void add_call(struct factory *factory, const struct xf_inference *inference, size_t index)
+{
+	const struct xf_graph *graph = &inference->graph;
+	const struct xf_block *block = &graph->blocks[index];
+	struct xf_state state = *xf_infer_before(inference, index);
+	struct xf_place at = xf_place_first(graph, block);
+	uint64_t start = graph->code->address;
+
+	if (block->flow != XF_FLOW_CALL || block->jump == XF_NOWHERE)
+		return;
+	for (; at.offset + at.insn->length < block->end; xf_place_next(&at))
+		xf_infer_step(&at, &state);
+	add_site(factory, start + at.offset, start + block->end,
+	         find_function(factory, start + graph->blocks[block->jump].first), &state);
+}
+
+/* Finds the calls, by rising address, and which functions they are in. */
 static void list_sites(struct factory *factory)
 {
-	const struct xf_code *code = &factory->image->code;
-	struct xf_decoder decoder;
+	const struct bench_image *image = factory->image;
+	struct xf_inference inference;
+	size_t at = 0;
 
-	xf_decoder_start(&decoder);
+	if (xf_infer(&inference, &image->code, image->entries, image->nr_entries) != 0)
+		bench_fail("out of memory");
+	for (size_t i = 0; i < inference.graph.nr_blocks; i++)
+		add_call(factory, &inference, i);
+	xf_infer_free(&inference);
 	for (size_t i = 0; i < factory->nr_functions; i++) {
 		struct function *function = &factory->functions[i];
-		uint64_t end = i + 1 < factory->nr_functions ? function[1].address
-		                                             : code->address + code->size;
-		struct xf_decoded decoded;
+		uint64_t end = i + 1 < factory->nr_functions ? function[1].address : UINT64_MAX;
 
-		function->first_site = factory->nr_sites;
-		for (uint64_t at = function->address; at < end; at += decoded.length) {
-			size_t offset = at - code->address;
-
-			xf_insn_decode(&decoder, code->bytes + offset, code->size - offset,
-			               &decoded);
-			if (decoded.flow == XF_FLOW_CALL)
-				add_site(factory, at, &decoded);
-		}
-		function->nr_sites = factory->nr_sites - function->first_site;
+		while (at < factory->nr_sites && factory->sites[at].address < function->address)
+			at++;
+		function->first_site = at;
+		while (at < factory->nr_sites && factory->sites[at].address < end)
+			at++;
+		function->nr_sites = at - function->first_site;
 	}
 }
 
@@ -174,33 +199,28 @@ static void put(struct stack *stack, uint64_t address, uint64_t value)
 	stack->words[stack->nr_words++].value = value;
 }
 
-/* Enters the frame of a place with @row. Return: RSP there. */
-static uint64_t enter(struct stack *stack, const struct xf_unwind_row *row)
+/* Enters the frame of @site. Return: RSP there. */
+static uint64_t enter(struct stack *stack, const struct site *site)
 {
-	bool through_rbp = row->base_register == XF_REG_RBP;
-	uint64_t reg = stack->base - row->base_offset;
-
-	if (row->rbp_rule == XF_RBP_AT_BASE) {
+	if (site->rbp_slot != 0) {
 		if (stack->rbp != 0)
-			put(stack, stack->base + (int64_t)row->rbp_offset, stack->rbp);
-		stack->rbp = through_rbp ? reg : 0;
+			put(stack, stack->base + site->rbp_slot, stack->rbp);
+		stack->rbp = site->rbp != 0 ? stack->base + site->rbp : 0;
 	}
-	return through_rbp ? reg - RBP_ROOM : reg;
+	return stack->base + site->rsp;
 }
 
-/* Makes a call from a place with @row, to return to @next. */
-static void call(struct factory *factory, struct stack *stack, const struct xf_unwind_row *row,
-                 uint64_t next)
+/* Makes the call at @site. */
+static void call(struct factory *factory, struct stack *stack, const struct site *site)
 {
-	uint64_t base = stack->base, rsp = enter(stack, row);
-	bool is_free = row->rbp_rule == XF_RBP_SAME || base + (int64_t)row->rbp_offset != rsp + 8;
+	uint64_t rsp = enter(stack, site);
 
 	/* What else lies in a frame: a pointer to a local variable, or an address that is stale. */
-	if (base - rsp >= 40 && is_free && draw(factory, 2) == 0)
+	if (site->rsp <= -40 && site->rbp_slot != site->rsp + 8 && draw(factory, 2) == 0)
 		put(stack, rsp + 8,
 		    draw(factory, 2) == 0 ? rsp + 16
 		                          : factory->sites[draw(factory, factory->nr_sites)].next);
-	put(stack, rsp - 8, next);
+	put(stack, rsp - 8, site->next);
 	stack->base = rsp;
 }
 
@@ -231,29 +251,25 @@ static void finish(struct bench_samples *samples, struct stack *stack, uint64_t 
 	};
 }
 
-/* The outermost function stands where one does that was jumped to with a fresh stack. */
+/* The outermost function stands where one does that was jumped to with a fresh stack; the innermost
+ * is interrupted at a call of its own, or before its first instruction. */
 static void make_stack(struct factory *factory)
 {
 	const struct site *chain[MOST_FRAMES];
 	struct stack stack = {.base = STACK_END + 8};
-	struct xf_unwind_row row;
+	struct site innermost = {.rsp = -8};
+	const struct function *function;
 	size_t count = draw_chain(factory, chain);
-	uint64_t rip;
 
 	if (count + 1 < LEAST_FRAMES)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		row = xf_unwind_row_find(factory->table, chain[i]->address);
-		call(factory, &stack, &row, chain[i]->next);
-	}
-	/* Interrupted at a call of its own, or before its first instruction. */
-	rip = factory->functions[chain[count - 1]->callee].address;
-	if (factory->functions[chain[count - 1]->callee].nr_sites != 0)
-		rip = factory->sites[factory->functions[chain[count - 1]->callee].first_site]
-		              .address;
-	row = xf_unwind_row_find(factory->table, rip);
-	if (is_simple(&row))
-		finish(factory->samples, &stack, rip, enter(&stack, &row));
+	for (size_t i = 0; i < count; i++)
+		call(factory, &stack, chain[i]);
+	function = &factory->functions[chain[count - 1]->callee];
+	innermost.address = function->address;
+	if (function->nr_sites != 0)
+		innermost = factory->sites[function->first_site];
+	finish(factory->samples, &stack, innermost.address, enter(&stack, &innermost));
 }
 
 /* The words are where they stay only once all are there. */
@@ -268,9 +284,9 @@ static void point_to_words(struct bench_samples *samples)
 }
 
 void bench_samples_make(struct bench_samples *samples, const struct bench_image *image,
-                        const struct xf_unwind_table *table, size_t count)
+                        size_t count)
 {
-	struct factory factory = {.image = image, .table = table, .samples = samples, .seed = 1};
+	struct factory factory = {.image = image, .samples = samples, .seed = 1};
 
 	memset(samples, 0, sizeof(*samples));
 	samples->inputs = calloc(count, sizeof(*samples->inputs));

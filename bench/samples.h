@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Stacks to be walked. Made up: chains of calls that the code really makes, with each return
- * address and saved RBP where the inferred table says, and further words of the kind that a capture
+ * address and saved RBP where the inference says, and further words of the kind that a capture
  * takes along. Or recorded ones.
  */
 #ifndef XF_BENCH_SAMPLES_H
@@ -18,7 +18,7 @@ struct bench_samples {
 
 /* Makes @count stacks of 10 to 20 frames for the code of @image, the same each time. */
 void bench_samples_make(struct bench_samples *samples, const struct bench_image *image,
-                        const struct xf_unwind_table *table, size_t count);
+                        size_t count);
 
 /* Takes those of a recording that lie in Xen, and the code that was recorded along with them. */
 void bench_samples_read(struct bench_samples *samples, struct bench_image *image, const char *path);
