@@ -21,7 +21,7 @@
 #define MILLI          1e3
 /* malloc's, where nothing has been freed yet. */
 #define MMAP_THRESHOLD (128 * 1024)
-#define HOSTILE_BYTES  1000000u
+#define HOSTILE_BYTES  ((size_t)1000000)
 #define LARGE          4000000u
 /* What a row takes in the kernel: struct orc_entry, and its place in .orc_unwind_ip. */
 #define ORC_BYTES      (6 + 4)
