@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Call frame information: what the compiler, or whoever wrote the assembly, says of the frames in
+ * an ELF file, in .eh_frame or .debug_frame. elfutils' libdw interprets it. Pure.
+ */
+#ifndef XF_UNWIND_CFI_H
+#define XF_UNWIND_CFI_H
+
+#include "unwind/elf.h"
+#include "unwind/unwind.h"
+
+enum xf_cfi_section {
+	XF_CFI_EH_FRAME,    /* exceptions are thrown by it, so that all of the code is in it */
+	XF_CFI_DEBUG_FRAME, /* for debuggers */
+};
+
+/* Return: whether @elf has @which at all. */
+bool xf_cfi_available(const struct xf_elf *elf, enum xf_cfi_section which);
+
+/*
+ * The table of @code, whose addresses are those of the file and whose bytes are not looked at.
+ * Where the file says that there is no caller the row is undefined with the reason XF_UNWIND_END.
+ * Return: 0 and *@table, to be freed with xf_unwind_table_free; -ENODATA, -EINVAL or -ENOMEM and
+ * @error.
+ */
+int xf_cfi_table(const struct xf_elf *elf, enum xf_cfi_section which, const struct xf_code *code,
+                 struct xf_unwind_table **table, struct xf_error *error);
+
+#endif

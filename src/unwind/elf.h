@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What unwinding wants of an x86-64 ELF file in memory: its code, its functions, its sections. */
+#ifndef XF_UNWIND_ELF_H
+#define XF_UNWIND_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/unwind.h"
+
+/* Sections of code that lie close together, as one piece. */
+struct xf_elf_piece {
+	struct xf_code code;
+	uint8_t *copy; /* where the piece is put together from several sections; NULL: borrowed */
+};
+
+struct xf_elf {
+	const void *file; /* borrowed */
+	size_t file_size;
+	void *elf; /* libelf's */
+	struct xf_elf_piece *pieces;
+	size_t nr_pieces;
+	uint64_t *entries; /* addresses of symbols of code, and of the entry point */
+	size_t nr_entries;
+};
+
+struct xf_elf_section {
+	const void *bytes; /* borrowed from the file */
+	size_t size;
+	uint64_t address;
+};
+
+/*
+ * Opens the ELF file in @bytes. Return: 0, or -EBADMSG or -ENOMEM and @error; xf_elf_close is due
+ * in all cases.
+ */
+int xf_elf_open(const void *bytes, size_t size, struct xf_elf *elf, struct xf_error *error);
+void xf_elf_close(struct xf_elf *elf);
+
+/* Return: whether there is a section @name with content, in *@section. */
+bool xf_elf_section(const struct xf_elf *elf, const char *name, struct xf_elf_section *section);
+
+#endif
