@@ -22,6 +22,22 @@ $(T)/test_%: tests/unit/test_%.c $(test_objects)
 	$(say) LD $@
 	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(test_objects) $(PURE_LIBS) -lelf -lcmocka
 
+# What compares what is inferred with a table that an image brings.
+agree_objects := $(T)/tests/elf/agree.o $(T)/tests/elf/kallsyms.o
+$(T)/test_unwind_orc: tests/unit/test_unwind_orc.c $(agree_objects) $(test_objects)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS) -lcmocka
+
+# The same for one ELF file and its call frame information, for tests/elf/sweep.
+$(T)/compare_with_cfi: tests/elf/compare.c tests/elf/agree.c $(pure_sources:%.c=$(B)/%.o)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) -Itests $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
+
+sweep: $(T)/compare_with_cfi
+	$(Q)tests/elf/sweep
+
 # On a Xen that exists only in this test: the rest of src/xen is not linked.
 session_objects := $(T)/src/xen/session.o $(pure_sources:%.c=$(T)/%.o)
 $(T)/test_xen_session: tests/unit/test_xen_session.c $(session_objects)
@@ -37,6 +53,7 @@ $(T)/compare_with_oracle: tests/oracle/compare.c lab/oracle/log.h $(pure_sources
 
 include tests/fake/fake.mk
 
+.PHONY: sweep
 unit: $(unit_programs) $(T)/compare_with_oracle $(B)/lab/liboracle.so
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
