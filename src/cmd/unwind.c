@@ -8,6 +8,7 @@
 #include "cmd/options.h"
 #include "output/text.h"
 #include "unwind/explain.h"
+#include "unwind/source.h"
 #include "xen/host.h"
 #include "xen/syms.h"
 
@@ -19,14 +20,18 @@ struct request {
 	const char *image;     /* NULL: the running Xen's, as it is in /boot */
 	const char *symbol;    /* to be explained; NULL: none */
 	bool coverage;
+	enum xf_source from;
 };
 
 /* Code and the symbols that go with it. */
 struct source {
-	struct xf_input input; /* a recording, or a xen-syms file */
+	struct xf_input input; /* a recording, or an ELF file */
 	struct xf_host host;
 	struct xf_code image;
 	struct xf_symbols *image_symbols;
+	bool is_elf; /* @elf is open */
+	struct xf_elf elf;
+	struct xf_code *pieces;     /* of an ELF file that is not Xen's */
 	const struct xf_code *code; /* of one of the above; Xen's own first */
 	size_t nr;
 	const struct xf_symbols *symbols;
@@ -51,17 +56,44 @@ static int open_recording(const char *path, struct source *source)
 	return XF_EXIT_OK;
 }
 
-static int open_syms(struct source *source)
+/* Xen's own, with its symbols. Return: whether it is that. */
+static bool open_syms(struct source *source)
+{
+	if (xf_syms_parse(source->input.bytes, source->input.size, &source->image,
+	                  &source->image_symbols, NULL))
+		return false;
+	source->code = &source->image;
+	source->nr = 1;
+	return true;
+}
+
+/* Any other program, library or kernel. */
+static int open_pieces(struct source *source)
 {
 	struct xf_error error = {0};
 
-	if (xf_syms_parse(source->input.bytes, source->input.size, &source->image,
-	                  &source->image_symbols, &error))
-		return xf_input_complain(&source->input, &error);
-	source->code = &source->image;
-	source->nr = 1;
-	source->symbols = source->image_symbols;
+	source->pieces = calloc(source->elf.nr_pieces, sizeof(*source->pieces));
+	if (!source->pieces ||
+	    xf_syms_read(source->input.bytes, source->input.size, &source->image_symbols, &error))
+		return xf_complain(XF_EXIT_FAILURE, "out of memory");
+	for (size_t i = 0; i < source->elf.nr_pieces; i++)
+		source->pieces[i] = source->elf.pieces[i].code;
+	source->code = source->pieces;
+	source->nr = source->elf.nr_pieces;
 	return XF_EXIT_OK;
+}
+
+static int open_elf(struct source *source)
+{
+	struct xf_error error = {0};
+	int status;
+
+	source->is_elf = true;
+	if (xf_elf_open(source->input.bytes, source->input.size, &source->elf, &error))
+		return xf_input_complain(&source->input, &error);
+	status = open_syms(source) ? XF_EXIT_OK : open_pieces(source);
+	source->symbols = source->image_symbols;
+	return status;
 }
 
 /* @path is an image to boot from, which has no symbols. */
@@ -105,7 +137,7 @@ static int open_image(const char *path, struct source *source)
 	if (status)
 		return status;
 	if (path && xf_syms_recognize(source->input.bytes, source->input.size))
-		return open_syms(source);
+		return open_elf(source);
 	return open_host(path, source);
 }
 
@@ -116,6 +148,12 @@ static int open_source(const struct request *request, struct source *source)
 
 	if (status)
 		return status;
+	if (source->pieces) {
+		source->entries = source->elf.entries;
+		source->nr_entries = source->elf.nr_entries;
+		source->elf.entries = NULL;
+		return XF_EXIT_OK;
+	}
 	source->entries = xf_symbols_entries(source->symbols, &source->nr_entries);
 	return source->entries ? XF_EXIT_OK : xf_complain(XF_EXIT_FAILURE, "out of memory");
 }
@@ -123,6 +161,9 @@ static int open_source(const struct request *request, struct source *source)
 static void close_source(struct source *source)
 {
 	free(source->entries);
+	free(source->pieces);
+	if (source->is_elf)
+		xf_elf_close(&source->elf);
 	xf_symbols_free(source->image_symbols);
 	xf_host_close(&source->host);
 	xf_input_close(&source->input);
@@ -137,19 +178,46 @@ static void separate(struct source *source)
 	source->printed = true;
 }
 
-static int print_coverage(struct source *source)
+/* The table of @code from where it was asked for; told where it is not to be had. */
+static int make_table(const struct source *source, enum xf_source from, const struct xf_code *code,
+                      struct xf_unwind_table **table, struct xf_source_used *used)
+{
+	struct xf_source_image image = {
+	        .elf = source->is_elf ? &source->elf : NULL,
+	        .code = code,
+	        .entries = source->entries,
+	        .nr_entries = source->nr_entries,
+	};
+	struct xf_error error = {0};
+
+	if (xf_source_table(from, &image, table, used, &error))
+		return xf_complain(error.code == -ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_INPUT,
+		                   "--source: %s", error.text);
+	if (used->refused.code)
+		fprintf(stderr, "xenflame: %s\n", used->refused.text);
+	return XF_EXIT_OK;
+}
+
+static const char *owner(const struct source *source, size_t index)
+{
+	if (source->pieces)
+		return "the file";
+	return index ? "a live patch" : "Xen";
+}
+
+static int print_coverage(const struct request *request, struct source *source)
 {
 	for (size_t i = 0; i < source->nr; i++) {
 		const struct xf_code *code = &source->code[i];
 		struct xf_unwind_table *table = NULL;
-		struct xf_error error = {0};
+		struct xf_source_used used;
+		int status = make_table(source, request->from, code, &table, &used);
 
-		if (xf_unwind_table_build(code, source->entries, source->nr_entries, &table,
-		                          &error))
-			return xf_complain(XF_EXIT_FAILURE, "%s", error.text);
+		if (status)
+			return status;
 		separate(source);
-		printf("%s's code, %" PRIx64 " to %" PRIx64 "\n", i ? "a live patch" : "Xen",
-		       code->address, code->address + code->size);
+		printf("%s's code, %" PRIx64 " to %" PRIx64 "\nsource: %s\n", owner(source, i),
+		       code->address, code->address + code->size, used.name);
 		xf_coverage_print(table, stdout);
 		xf_unwind_table_free(table);
 	}
@@ -181,23 +249,41 @@ static uint64_t end_of(const struct source *source, size_t index, const struct x
 	return next ? next->address : code->address + code->size;
 }
 
-static int explain_function(struct source *source, size_t index, const struct xf_code *code)
+/* The inference tells more than its rows; of other sources there are only these. */
+static int explain_range(const struct request *request, const struct source *source,
+                         const struct xf_code *code, uint64_t from, uint64_t to)
+{
+	struct xf_unwind_table *table;
+	struct xf_source_used used;
+	struct xf_error error = {0};
+	int status = make_table(source, request->from, code, &table, &used);
+
+	if (status)
+		return status;
+	printf("source: %s\n", used.name);
+	if (used.source != XF_SOURCE_CODE)
+		xf_unwind_explain_table(table, code, from, to, stdout);
+	else if (xf_unwind_explain(code, source->entries, source->nr_entries, from, to, stdout,
+	                           &error))
+		status = xf_complain(XF_EXIT_FAILURE, "%s", error.text);
+	xf_unwind_table_free(table);
+	return status;
+}
+
+static int explain_function(const struct request *request, struct source *source, size_t index,
+                            const struct xf_code *code)
 {
 	const struct xf_symbol *symbol = xf_symbols_at(source->symbols, index);
 	uint64_t end = end_of(source, index, code);
-	struct xf_error error = {0};
 
 	separate(source);
 	xf_text_write(stdout, symbol->name, "");
 	printf(", %" PRIx64 " to %" PRIx64 "\n", symbol->address, end);
-	if (xf_unwind_explain(code, source->entries, source->nr_entries, symbol->address, end,
-	                      stdout, &error))
-		return xf_complain(XF_EXIT_FAILURE, "%s", error.text);
-	return XF_EXIT_OK;
+	return explain_range(request, source, code, symbol->address, end);
 }
 
 /* Static functions of several files may go by one name. */
-static int explain_functions(struct source *source, const char *name)
+static int explain_functions(const struct request *request, struct source *source)
 {
 	bool found = false;
 	int status = XF_EXIT_OK;
@@ -206,13 +292,13 @@ static int explain_functions(struct source *source, const char *name)
 		const struct xf_symbol *symbol = xf_symbols_at(source->symbols, i);
 		const struct xf_code *code = find_code(source, symbol->address);
 
-		if (!code || !xf_symbol_goes_by(symbol->name, name))
+		if (!code || !xf_symbol_goes_by(symbol->name, request->symbol))
 			continue;
 		found = true;
-		status = explain_function(source, i, code);
+		status = explain_function(request, source, i, code);
 	}
 	if (!found)
-		return xf_complain(XF_EXIT_FAILURE, "no function is named \"%s\"", name);
+		return xf_complain(XF_EXIT_FAILURE, "no function is named \"%s\"", request->symbol);
 	return status;
 }
 
@@ -223,9 +309,9 @@ static int print_source(const struct request *request, struct source *source)
 	int status = XF_EXIT_OK;
 
 	if (request->coverage || !request->symbol)
-		status = print_coverage(source);
+		status = print_coverage(request, source);
 	if (!status && request->symbol)
-		status = explain_functions(source, request->symbol);
+		status = explain_functions(request, source);
 	return status;
 }
 
@@ -254,10 +340,20 @@ static bool take_symbol(void *request, const char *value)
 	return true;
 }
 
+static bool take_source(void *request, const char *value)
+{
+	if (xf_source_by_name(value, &((struct request *)request)->from))
+		return true;
+	xf_complain(XF_EXIT_USAGE,
+	            "--source: \"%s\" is not one of auto, code, cfi, orc, frame-pointers", value);
+	return false;
+}
+
 static const struct xf_option options[] = {
         {"input", 'i', "FILE", "Xen's code and symbols as a recording holds them", take_recording},
-        {"image", 0, "FILE", "a xen-syms file, or the running Xen's image (default: in /boot)",
+        {"image", 0, "FILE", "a xen-syms or other ELF file, or the running Xen's image",
          take_image},
+        {"source", 0, "SOURCE", "auto (default), code, cfi, orc or frame-pointers", take_source},
         {"coverage", 0, NULL, "bytes by what is known of the stack, or why nothing is",
          take_coverage},
         {"explain", 0, "SYMBOL", "each instruction of this function, with what is known",
@@ -284,7 +380,7 @@ static int run(int argc, char **argv)
 
 const struct xf_command xf_command_unwind = {
         .name = "unwind",
-        .synopsis = "[-i FILE | --image FILE] [--coverage] [--explain SYMBOL]",
+        .synopsis = "[-i FILE | --image FILE] [--source SOURCE] [--coverage] [--explain SYMBOL]",
         .summary = "tells what has been inferred from Xen's code to unwind its stacks",
         .options = options,
         .help =

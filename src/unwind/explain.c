@@ -190,3 +190,23 @@ int xf_unwind_explain(const struct xf_code *code, const uint64_t *entries, size_
 	xf_infer_free(&inference);
 	return ret == 0 ? 0 : xf_fail(error, ret, "unwind: out of memory");
 }
+
+void xf_unwind_explain_table(const struct xf_unwind_table *table, const struct xf_code *code,
+                             uint64_t from, uint64_t to, FILE *out)
+{
+	struct xf_decoder decoder;
+
+	xf_decoder_start(&decoder);
+	while (from < to && from - code->address < code->size) {
+		struct xf_unwind_row row = xf_unwind_row_find(table, from);
+		uint32_t offset = from - code->address;
+		struct xf_decoded decoded;
+
+		xf_insn_decode(&decoder, code->bytes + offset, code->size - offset, &decoded);
+		fprintf(out, "%" PRIx64 ":  ", from);
+		print_text(out, code, offset);
+		print_row(out, &row);
+		fprintf(out, "\n");
+		from += decoded.length;
+	}
+}

@@ -32,4 +32,9 @@ void xf_coverage_print(const struct xf_unwind_table *table, FILE *out);
 int xf_unwind_explain(const struct xf_code *code, const uint64_t *entries, size_t nr_entries,
                       uint64_t from, uint64_t to, FILE *out, struct xf_error *error);
 
+/* Prints for each instruction in [@from, @to) of @code its text and the row that @table has before
+ * it, wherever the table comes from. */
+void xf_unwind_explain_table(const struct xf_unwind_table *table, const struct xf_code *code,
+                             uint64_t from, uint64_t to, FILE *out);
+
 #endif

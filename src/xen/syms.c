@@ -59,7 +59,8 @@ static int read_symbols(Elf *elf, struct xf_symbols *symbols)
 	int result = 0;
 
 	while (!result && (section = elf_nextscn(elf, section)) != NULL)
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
 			result = read_table(elf, section, &header, symbols);
 	xf_symbols_finish(symbols);
 	return result;
@@ -114,6 +115,25 @@ int xf_syms_parse(const void *bytes, size_t size, struct xf_code *code, struct x
 	if (result) {
 		xf_symbols_free(found);
 		return result;
+	}
+	*symbols = found;
+	return 0;
+}
+
+int xf_syms_read(const void *bytes, size_t size, struct xf_symbols **symbols,
+                 struct xf_error *error)
+{
+	struct xf_symbols *found = xf_symbols_new();
+	Elf *elf;
+	int result;
+
+	elf_version(EV_CURRENT);
+	elf = elf_memory((char *)bytes, size);
+	result = found != NULL && elf != NULL ? read_symbols(elf, found) : -ENOMEM;
+	elf_end(elf);
+	if (result) {
+		xf_symbols_free(found);
+		return xf_fail(error, -ENOMEM, "out of memory");
 	}
 	*symbols = found;
 	return 0;

@@ -24,4 +24,11 @@ bool xf_syms_recognize(const void *bytes, size_t size);
 int xf_syms_parse(const void *bytes, size_t size, struct xf_code *code, struct xf_symbols **symbols,
                   struct xf_error *error);
 
+/*
+ * Reads the symbols of any 64-bit ELF file, those for the dynamic linker too. Return: 0 and
+ * *@symbols, to be freed by the caller; -ENOMEM and @error.
+ */
+int xf_syms_read(const void *bytes, size_t size, struct xf_symbols **symbols,
+                 struct xf_error *error);
+
 #endif
