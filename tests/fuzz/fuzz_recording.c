@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes, read as a recording and taken through every output.
- *
- *	clang -fsanitize=fuzzer,address,undefined ... tests/fuzz/fuzz_recording.c   (libFuzzer)
- *	cc -DXF_FUZZ_REPLAY -fsanitize=address,undefined ...; ./fuzz_recording FILE...
- *
- * To reproduce a finding, replay the file that libFuzzer has left.
+ * Any bytes, read as a recording and taken through every output. tests/fuzz/run has how to build
+ * and replay.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -67,37 +63,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	xf_recording_free(recording);
 	return 0;
 }
-
-#ifdef XF_FUZZ_REPLAY
-static int replay(const char *path)
-{
-	FILE *file = fopen(path, "rb");
-	uint8_t *bytes = NULL;
-	size_t size = 0;
-	size_t got;
-
-	if (!file) {
-		perror(path);
-		return 1;
-	}
-	do {
-		bytes = realloc(bytes, size + 65536);
-		got = bytes ? fread(bytes + size, 1, 65536, file) : 0;
-		size += got;
-	} while (got);
-	fclose(file);
-	LLVMFuzzerTestOneInput(bytes, size);
-	free(bytes);
-	printf("ok %s\n", path);
-	return 0;
-}
-
-int main(int argc, char **argv)
-{
-	int failed = 0;
-
-	for (int i = 1; i < argc; i++)
-		failed |= replay(argv[i]);
-	return failed;
-}
-#endif
