@@ -311,7 +311,7 @@ static struct place *sort_places(const struct xf_orc *orc, enum xf_orc_layout la
 {
 	struct xf_cursor places = xf_cursor_over(orc->places, orc->places_size);
 	struct xf_cursor entries = xf_cursor_over(orc->entries, orc->entries_size);
-	struct place *sorted = calloc(nr, sizeof(*sorted));
+	struct place *sorted = calloc(nr ? nr : 1, sizeof(*sorted));
 
 	for (size_t i = 0; sorted != NULL && i < nr; i++) {
 		uint64_t self = orc->places_address + i * PLACE_BYTES;
