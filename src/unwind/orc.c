@@ -349,7 +349,7 @@ static int lay_rows(const struct xf_orc *orc, enum xf_orc_layout layout, struct 
 int xf_orc_table(const struct xf_orc *orc, const struct xf_code *code,
                  struct xf_unwind_table **table, struct xf_error *error)
 {
-	enum xf_orc_layout layout;
+	enum xf_orc_layout layout = XF_ORC_BEFORE_6_3;
 	struct xf_rows rows;
 	int result;
 

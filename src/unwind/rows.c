@@ -64,6 +64,14 @@ static void copy_row(struct xf_unwind_row *to, const struct xf_unwind_row *from)
 	to->rbp_offset = from->rbp_offset;
 }
 
+static bool same_row(const struct xf_unwind_row *a, const struct xf_unwind_row *b)
+{
+	return a->kind == b->kind && a->reason == b->reason && a->base_rule == b->base_rule &&
+	       a->base_register == b->base_register && a->rbp_rule == b->rbp_rule &&
+	       a->filler == b->filler && a->base_offset == b->base_offset &&
+	       a->base_addend == b->base_addend && a->rbp_offset == b->rbp_offset;
+}
+
 /* At @offset, which is not below the last one's. */
 static int lay(struct xf_rows *rows, uint32_t offset, const struct xf_unwind_row *row)
 {
@@ -72,7 +80,7 @@ static int lay(struct xf_rows *rows, uint32_t offset, const struct xf_unwind_row
 	copy_row(&copy, row);
 	if (rows->count != 0 && rows->starts[rows->count - 1] == offset)
 		rows->count--;
-	if (rows->count != 0 && memcmp(&rows->rows[rows->count - 1], &copy, sizeof(copy)) == 0)
+	if (rows->count != 0 && same_row(&rows->rows[rows->count - 1], &copy))
 		return 0;
 	if (make_room(rows) != 0)
 		return -ENOMEM;
