@@ -190,8 +190,10 @@ static int lay_frame(struct xf_rows *rows, Dwarf_Frame *frame, uint64_t address,
 	return result;
 }
 
-/* Lays what holds at @address. Return: 0 and *@next, the first address that it does not cover. */
-static int lay_at(struct xf_rows *rows, Dwarf_CFI *cfi, uint64_t address, uint64_t *next)
+/* Lays what holds at @address, before @code_end. Return: 0 and *@next, the first address that it
+ * does not cover. */
+static int lay_at(struct xf_rows *rows, Dwarf_CFI *cfi, uint64_t address, uint64_t code_end,
+                  uint64_t *next)
 {
 	Dwarf_Frame *frame = NULL;
 	Dwarf_Addr start = 0, end = 0;
@@ -203,20 +205,20 @@ static int lay_at(struct xf_rows *rows, Dwarf_CFI *cfi, uint64_t address, uint64
 	dwarf_frame_info(frame, &start, &end, NULL);
 	if (end > *next)
 		*next = end;
-	if (*next > rows->address + rows->size)
-		*next = rows->address + rows->size;
+	if (*next > code_end)
+		*next = code_end;
 	result = lay_frame(rows, frame, address, *next);
 	free(frame);
 	return result;
 }
 
-static int lay_rows(struct xf_rows *rows, Dwarf_CFI *cfi)
+static int lay_rows(struct xf_rows *rows, const struct xf_code *code, Dwarf_CFI *cfi)
 {
-	uint64_t address = rows->address, end = address + rows->size;
+	uint64_t address = code->address, end = address + code->size;
 	int result = 0;
 
 	while (!result && address < end)
-		result = lay_at(rows, cfi, address, &address);
+		result = lay_at(rows, cfi, address, end, &address);
 	return result;
 }
 
@@ -225,17 +227,20 @@ int xf_cfi_table(const struct xf_elf *elf, enum xf_cfi_section which, const stru
 {
 	struct reader reader;
 	struct xf_rows rows;
+	bool opened;
 	int result;
 
 	*table = NULL;
 	result = xf_rows_start(&rows, code, error);
 	if (result)
 		return result;
-	if (!open_reader(elf, which, &reader))
-		result = xf_fail(error, -ENODATA, "%s: %s", section_name(which), dwarf_errmsg(-1));
-	else if (lay_rows(&rows, reader.cfi) != 0 || xf_rows_finish(&rows, table) != 0)
-		result = xf_fail(error, -ENOMEM, "%s: out of memory", section_name(which));
+	opened = open_reader(elf, which, &reader);
+	result =
+	        xf_rows_finish(&rows, opened ? lay_rows(&rows, code, reader.cfi) : -ENODATA, table);
+	if (!opened)
+		xf_fail(error, result, "%s: %s", section_name(which), dwarf_errmsg(-1));
+	else if (result)
+		xf_fail(error, result, "%s: out of memory", section_name(which));
 	close_reader(&reader);
-	xf_rows_free(&rows);
 	return result;
 }

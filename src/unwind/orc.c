@@ -358,9 +358,8 @@ int xf_orc_table(const struct xf_orc *orc, const struct xf_code *code,
 	if (result)
 		return result;
 	result = xf_rows_start(&rows, code, error);
-	if (!result && (lay_rows(orc, layout, &rows) != 0 || xf_rows_finish(&rows, table) != 0))
+	if (!result && xf_rows_finish(&rows, lay_rows(orc, layout, &rows), table) != 0)
 		result = xf_fail(error, -ENOMEM, "ORC: out of memory for %zu entries",
 		                 orc->entries_size / ENTRY_BYTES);
-	xf_rows_free(&rows);
 	return result;
 }

@@ -3,23 +3,23 @@
 #ifndef XF_UNWIND_ROWS_H
 #define XF_UNWIND_ROWS_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "unwind/unwind.h"
+#include "unwind/table_writer.h"
 
 struct xf_rows {
-	uint64_t address; /* of the code that the table is for */
-	uint64_t size;
-	uint32_t *starts;
-	struct xf_unwind_row *rows; /* bytes that hold no field are 0, for memcmp */
-	size_t count, room;
+	struct xf_table_writer writer;
+	/* The last row that was added: another one may still take its place. */
+	bool pending;
+	uint32_t offset;
+	struct xf_unwind_row row;
 };
 
-/* Begins a table for @code, whose bytes are not looked at. Return: 0, or -EINVAL and @error where
- * there can be no table for so much of it; xf_rows_free is due in both cases. */
+/* Begins a table for @code, whose bytes are not looked at. Return: 0; -EINVAL and @error where
+ * there can be no table for so much of it; -ENOMEM and @error. xf_rows_finish is due in the first
+ * case. */
 int xf_rows_start(struct xf_rows *rows, const struct xf_code *code, struct xf_error *error);
-void xf_rows_free(struct xf_rows *rows);
 
 /*
  * From @address on @row holds, up to where the next one begins. Addresses must not fall; of several
@@ -31,7 +31,8 @@ int xf_rows_add(struct xf_rows *rows, uint64_t address, const struct xf_unwind_r
 /* The same for a row that is undefined because of @reason. */
 int xf_rows_add_undefined(struct xf_rows *rows, uint64_t address, enum xf_unwind_reason reason);
 
-/* Return: 0 and *@table, to be freed with xf_unwind_table_free; or -ENOMEM. */
-int xf_rows_finish(const struct xf_rows *rows, struct xf_unwind_table **table);
+/* Ends @rows, after @result as of the calls before. Return: 0 and *@table, to be freed with
+ * xf_unwind_table_free; otherwise @result or -ENOMEM, and NULL. */
+int xf_rows_finish(struct xf_rows *rows, int result, struct xf_unwind_table **table);
 
 #endif

@@ -8,7 +8,6 @@
 #include "unwind/cfi.h"
 #include "unwind/decode.h"
 #include "unwind/explain.h"
-#include "unwind/orc.h"
 #include "unwind/rows.h"
 
 /* After `push %rbp; mov %rsp,%rbp` the caller's RBP is at RBP, and the return address above it. */
@@ -40,19 +39,15 @@ static void set_used(struct xf_source_used *used, enum xf_source source, const c
 	snprintf(used->name, sizeof(used->name), "%s%s", name, detail);
 }
 
-static int make_orc(const struct xf_source_image *image, struct xf_unwind_table **table,
-                    struct xf_source_used *used, struct xf_error *error)
+bool xf_source_orc(const struct xf_elf *elf, struct xf_orc *orc)
 {
 	struct xf_elf_section places, entries, header = {0};
-	enum xf_orc_layout layout;
-	struct xf_orc orc;
-	int result;
 
-	if (image->elf == NULL || !xf_elf_section(image->elf, ".orc_unwind_ip", &places) ||
-	    !xf_elf_section(image->elf, ".orc_unwind", &entries))
-		return xf_fail(error, -ENODATA, "there is no ORC in it");
-	xf_elf_section(image->elf, ".orc_header", &header);
-	orc = (struct xf_orc){
+	if (!xf_elf_section(elf, ".orc_unwind_ip", &places) ||
+	    !xf_elf_section(elf, ".orc_unwind", &entries))
+		return false;
+	xf_elf_section(elf, ".orc_header", &header);
+	*orc = (struct xf_orc){
 	        .places = places.bytes,
 	        .places_size = places.size,
 	        .places_address = places.address,
@@ -61,6 +56,18 @@ static int make_orc(const struct xf_source_image *image, struct xf_unwind_table 
 	        .header = header.bytes,
 	        .header_size = header.size,
 	};
+	return true;
+}
+
+static int make_orc(const struct xf_source_image *image, struct xf_unwind_table **table,
+                    struct xf_source_used *used, struct xf_error *error)
+{
+	enum xf_orc_layout layout;
+	struct xf_orc orc;
+	int result;
+
+	if (image->elf == NULL || !xf_source_orc(image->elf, &orc))
+		return xf_fail(error, -ENODATA, "there is no ORC in it");
 	result = xf_orc_find_layout(&orc, &layout, error);
 	if (result)
 		return result;
@@ -99,10 +106,9 @@ static int make_frame_pointers(const struct xf_source_image *image, struct xf_un
 	int result = xf_rows_start(&rows, image->code, error);
 
 	set_used(used, XF_SOURCE_FRAME_POINTERS, "frame pointers, assumed", "");
-	if (!result && (xf_rows_add(&rows, image->code->address, &row) != 0 ||
-	                xf_rows_finish(&rows, table) != 0))
+	if (!result &&
+	    xf_rows_finish(&rows, xf_rows_add(&rows, image->code->address, &row), table) != 0)
 		result = xf_fail(error, -ENOMEM, "frame pointers: out of memory");
-	xf_rows_free(&rows);
 	return result;
 }
 

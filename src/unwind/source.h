@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "unwind/elf.h"
+#include "unwind/orc.h"
 #include "unwind/unwind.h"
 
 /* From the best to the last resort. */
@@ -43,5 +44,8 @@ struct xf_source_used {
 int xf_source_table(enum xf_source wanted, const struct xf_source_image *image,
                     struct xf_unwind_table **table, struct xf_source_used *used,
                     struct xf_error *error);
+
+/* Return: whether the ELF file has ORC, in *@orc, which borrows from it. */
+bool xf_source_orc(const struct xf_elf *elf, struct xf_orc *orc);
 
 #endif

@@ -1,99 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "unwind/table.h"
+#include "unwind/table_writer.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* The different rows found so far, with a hash table of their numbers. */
-struct dictionary {
-	struct xf_unwind_row *rows;
-	size_t count, room;
-	uint32_t *buckets; /* 1 + number, 0 where empty */
-	size_t nr_buckets; /* power of two, more than twice @count */
-};
-
-static bool same_row(const struct xf_unwind_row *a, const struct xf_unwind_row *b)
-{
-	return a->kind == b->kind && a->reason == b->reason && a->base_rule == b->base_rule &&
-	       a->base_register == b->base_register && a->rbp_rule == b->rbp_rule &&
-	       a->filler == b->filler && a->base_offset == b->base_offset &&
-	       a->base_addend == b->base_addend && a->rbp_offset == b->rbp_offset;
-}
-
-static uint32_t hash_row(const struct xf_unwind_row *row)
-{
-	uint64_t hash = row->kind | (uint64_t)row->reason << 8 | (uint64_t)row->base_rule << 16 |
-	                (uint64_t)row->base_register << 24 | (uint64_t)row->rbp_rule << 32 |
-	                (uint64_t)row->filler << 40;
-
-	hash = (hash ^ (uint32_t)row->base_offset) * 0x9e3779b97f4a7c15ull;
-	hash = (hash ^ (uint32_t)row->base_addend) * 0x9e3779b97f4a7c15ull;
-	hash = (hash ^ (uint32_t)row->rbp_offset) * 0x9e3779b97f4a7c15ull;
-	return hash >> 32;
-}
-
-static int rehash(struct dictionary *dictionary)
-{
-	size_t nr_buckets = dictionary->nr_buckets != 0 ? dictionary->nr_buckets * 2 : 1024;
-	uint32_t *buckets = calloc(nr_buckets, sizeof(*buckets));
-
-	if (buckets == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < dictionary->count; i++) {
-		size_t at = hash_row(&dictionary->rows[i]) & (nr_buckets - 1);
-
-		while (buckets[at] != 0)
-			at = (at + 1) & (nr_buckets - 1);
-		buckets[at] = i + 1;
-	}
-	free(dictionary->buckets);
-	dictionary->buckets = buckets;
-	dictionary->nr_buckets = nr_buckets;
-	return 0;
-}
-
-static int add_row(struct dictionary *dictionary, const struct xf_unwind_row *row)
-{
-	if (dictionary->count == dictionary->room) {
-		size_t room = dictionary->room * 2 + 64;
-		struct xf_unwind_row *rows = reallocarray(dictionary->rows, room, sizeof(*rows));
-
-		if (rows == NULL)
-			return -ENOMEM;
-		dictionary->rows = rows;
-		dictionary->room = room;
-	}
-	dictionary->rows[dictionary->count++] = *row;
-	return 0;
-}
-
-/* Return: the number of @row, 0 for all that are too many; or -ENOMEM. */
-static int row_number(struct dictionary *dictionary, const struct xf_unwind_row *row)
-{
-	size_t at;
-
-	if (dictionary->count * 2 >= dictionary->nr_buckets && rehash(dictionary) != 0)
-		return -ENOMEM;
-	at = hash_row(row) & (dictionary->nr_buckets - 1);
-	for (; dictionary->buckets[at] != 0; at = (at + 1) & (dictionary->nr_buckets - 1))
-		if (same_row(&dictionary->rows[dictionary->buckets[at] - 1], row))
-			return dictionary->buckets[at] - 1;
-	if (dictionary->count == XF_TABLE_MAX_DIFFERENT)
-		return 0;
-	if (add_row(dictionary, row) != 0)
-		return -ENOMEM;
-	dictionary->buckets[at] = dictionary->count;
-	return dictionary->count - 1;
-}
-
-static int undefined_number(struct dictionary *dictionary, enum xf_unwind_reason reason)
-{
-	struct xf_unwind_row row = {.kind = XF_ROW_UNDEFINED, .reason = reason};
-
-	return row_number(dictionary, &row);
-}
 
 /* Does the instruction at @at change anything that a row is made of? Most do not. */
 static bool matters(const struct xf_place *at, const struct xf_state *state)
@@ -109,16 +18,9 @@ static bool matters(const struct xf_place *at, const struct xf_state *state)
 /* A table in the making: rows are laid by rising offset. */
 struct maker {
 	const struct xf_inference *inference;
-	struct dictionary dictionary;
-	struct xf_unwind_table *table;
-	size_t room;                 /* for the table's records */
+	struct xf_table_writer writer;
 	uint32_t laid;               /* up to here something has been said about every byte */
 	int unreached, padding, bad; /* numbers of the rows for what is no reached code */
-	/* The page in the making. */
-	size_t page;
-	unsigned int count;
-	uint8_t starts[XF_TABLE_PAGE + 1]; /* one to fill up with */
-	uint16_t numbers[XF_TABLE_PAGE];
 };
 
 /* Where the maker is in one block. */
@@ -136,54 +38,6 @@ struct thread {
  */
 #define MAX_THREADS 16
 
-/* So many numbers there is room for at first. */
-#define FIRST_ROOM 4096u
-
-/* Writes the record of the page in the making, and begins the next with the row that goes on. */
-static int end_page(struct maker *maker)
-{
-	struct xf_unwind_table *table = maker->table;
-	size_t before = (maker->count + 1) / 2, length = before + maker->count;
-	uint16_t *record;
-
-	if (table->records_length + length + XF_TABLE_SPARE > maker->room) {
-		size_t room = maker->room * 2 + FIRST_ROOM;
-		uint16_t *records = reallocarray(table->records, room, sizeof(*records));
-
-		if (records == NULL)
-			return -ENOMEM;
-		table->records = records;
-		maker->room = room;
-	}
-	record = &table->records[table->records_length];
-	maker->starts[0] = maker->count;
-	memcpy(record, maker->starts, before * sizeof(*record));
-	memcpy(record + before, maker->numbers, maker->count * sizeof(*record));
-	table->pages[maker->page++] = table->records_length;
-	table->records_length += length;
-	maker->numbers[0] = maker->numbers[maker->count - 1];
-	maker->count = 1;
-	return 0;
-}
-
-static int lay_row(struct maker *maker, uint32_t offset, int number)
-{
-	if (number < 0)
-		return number;
-	if (maker->count != 0 && maker->numbers[maker->count - 1] == number)
-		return 0;
-	maker->table->nr_rows++;
-	while (maker->page < offset / XF_TABLE_PAGE)
-		if (end_page(maker) != 0)
-			return -ENOMEM;
-	/* What goes on from the page before has no byte here. */
-	if (offset % XF_TABLE_PAGE == 0)
-		maker->count = 0;
-	maker->starts[maker->count] = offset % XF_TABLE_PAGE;
-	maker->numbers[maker->count++] = number;
-	return 0;
-}
-
 /* Says of everything before @offset that has no row yet that it is filler, or not reached. */
 static int lay_gap(struct maker *maker, uint32_t offset)
 {
@@ -191,9 +45,9 @@ static int lay_gap(struct maker *maker, uint32_t offset)
 	int ret = 0;
 
 	for (; ret == 0 && maker->laid < offset; maker->laid++)
-		ret = lay_row(maker, maker->laid,
-		              marks[maker->laid] & XF_MARK_PADDING ? maker->padding
-		                                                   : maker->unreached);
+		ret = xf_table_lay(&maker->writer, maker->laid,
+		                   marks[maker->laid] & XF_MARK_PADDING ? maker->padding
+		                                                        : maker->unreached);
 	return ret;
 }
 
@@ -217,7 +71,7 @@ static int thread_number(struct maker *maker, struct thread *thread)
 	row = xf_state_row(&thread->state);
 	row.filler = insn->padding && row.kind == XF_ROW_INTERRUPT;
 	thread->filler = insn->padding;
-	thread->number = row_number(&maker->dictionary, &row);
+	thread->number = xf_table_number(&maker->writer, &row);
 	return thread->number;
 }
 
@@ -227,7 +81,7 @@ static int advance(struct maker *maker, struct thread *thread)
 	int ret = lay_gap(maker, thread->at.offset);
 
 	if (ret == 0)
-		ret = lay_row(maker, thread->at.offset, thread_number(maker, thread));
+		ret = xf_table_lay(&maker->writer, thread->at.offset, thread_number(maker, thread));
 	if (ret != 0)
 		return ret;
 	if (thread->state.kind != XF_STATE_NONE && matters(&thread->at, &thread->state)) {
@@ -281,65 +135,25 @@ static int lay_blocks(struct maker *maker)
 /* Numbers the rows that say why there is none. */
 static int number_blanks(struct maker *maker)
 {
-	struct dictionary *dictionary = &maker->dictionary;
+	struct xf_table_writer *writer = &maker->writer;
 
-	/* Number 0 is what all rows beyond the dictionary's limit fall back to. */
-	if (undefined_number(dictionary, XF_UNWIND_TOO_MANY_ROWS) < 0)
-		return -ENOMEM;
-	maker->unreached = undefined_number(dictionary, XF_UNWIND_UNREACHED);
-	maker->padding = undefined_number(dictionary, XF_UNWIND_PADDING);
-	maker->bad = undefined_number(dictionary, XF_UNWIND_NOT_CODE);
+	maker->unreached = xf_table_number_undefined(writer, XF_UNWIND_UNREACHED);
+	maker->padding = xf_table_number_undefined(writer, XF_UNWIND_PADDING);
+	maker->bad = xf_table_number_undefined(writer, XF_UNWIND_NOT_CODE);
 	return maker->unreached < 0 || maker->padding < 0 || maker->bad < 0 ? -ENOMEM : 0;
-}
-
-/* Frees what the table has too much, and clears what is read, but not used, behind it. */
-static void trim(struct xf_unwind_table *table)
-{
-	size_t length = table->records_length + XF_TABLE_SPARE;
-	uint16_t *records = reallocarray(table->records, length, sizeof(*records));
-
-	if (records != NULL)
-		table->records = records;
-	memset(&table->records[table->records_length], 0, XF_TABLE_SPARE * sizeof(*records));
-}
-
-static int fill_table(struct maker *maker)
-{
-	struct xf_unwind_table *table = maker->table;
-	struct dictionary *dictionary = &maker->dictionary;
-	size_t nr_pages = (table->size + XF_TABLE_PAGE - 1) / XF_TABLE_PAGE;
-
-	table->pages = malloc(nr_pages * sizeof(*table->pages));
-	if (table->pages == NULL || number_blanks(maker) != 0 || lay_blocks(maker) != 0)
-		return -ENOMEM;
-	while (maker->page < nr_pages)
-		if (end_page(maker) != 0)
-			return -ENOMEM;
-	trim(table);
-	table->rows = dictionary->rows;
-	table->nr_different = dictionary->count;
-	dictionary->rows = NULL;
-	return 0;
 }
 
 int xf_table_make(const struct xf_inference *inference, struct xf_unwind_table **table)
 {
+	const struct xf_code *code = inference->graph.code;
 	struct maker maker = {.inference = inference};
-	int ret = -ENOMEM;
+	int ret = xf_table_begin(&maker.writer, code->address, code->size);
 
-	*table = maker.table = calloc(1, sizeof(**table));
-	if (*table != NULL) {
-		(*table)->address = inference->graph.code->address;
-		(*table)->size = inference->graph.code->size;
-		ret = fill_table(&maker);
-	}
-	free(maker.dictionary.rows);
-	free(maker.dictionary.buckets);
-	if (ret != 0) {
-		xf_unwind_table_free(*table);
-		*table = NULL;
-	}
-	return ret;
+	if (ret == 0)
+		ret = number_blanks(&maker);
+	if (ret == 0)
+		ret = lay_blocks(&maker);
+	return xf_table_end(&maker.writer, ret, table);
 }
 
 void xf_unwind_table_free(struct xf_unwind_table *table)
@@ -359,12 +173,9 @@ int xf_unwind_table_build(const struct xf_code *code, const uint64_t *entries, s
 	int ret;
 
 	*table = NULL;
-	/* Offsets are 32 bits wide, with one value to spare and room to look ahead. */
-	if (code->size == 0 || code->size > INT32_MAX || code->address + code->size < code->address)
-		return xf_fail(error, -EINVAL,
-		               "unwind table: %zu bytes of code at %#" PRIx64
-		               ": expected between 1 byte and 2 GiB",
-		               code->size, code->address);
+	ret = xf_table_check(code, error);
+	if (ret != 0)
+		return ret;
 	ret = xf_infer(&inference, code, entries, nr_entries);
 	if (ret == 0)
 		ret = xf_table_make(&inference, table);
