@@ -10,7 +10,8 @@ unit_sources := $(wildcard tests/unit/test_*.c)
 unit_programs := $(unit_sources:tests/unit/%.c=$(T)/%)
 testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c image.c payload.c stream.c syms.c) \
 	src/cmd/program.c src/cmd/record_target.c)
-test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o)
+test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o) \
+	$(T)/tests/read_file.o
 
 $(T)/%.o: %.c
 	@mkdir -p $(@D)
@@ -24,13 +25,13 @@ $(T)/test_%: tests/unit/test_%.c $(test_objects)
 
 # What compares what is inferred with a table that an image brings.
 agree_objects := $(T)/tests/elf/agree.o $(T)/tests/elf/kallsyms.o
-$(T)/test_unwind_orc: tests/unit/test_unwind_orc.c $(agree_objects) $(test_objects)
+$(T)/test_unwind_orc $(T)/test_unwind_debug_frame: $(T)/test_%: tests/unit/test_%.c $(agree_objects) $(test_objects)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS) -lcmocka
 
 # The same for one ELF file and its call frame information, for tests/elf/sweep.
-$(T)/compare_with_cfi: tests/elf/compare.c tests/elf/agree.c $(pure_sources:%.c=$(B)/%.o)
+$(T)/compare_with_cfi: tests/elf/compare.c tests/elf/agree.c tests/read_file.c $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) -Itests $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
@@ -46,15 +47,21 @@ $(T)/test_xen_session: tests/unit/test_xen_session.c $(session_objects)
 	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(session_objects) $(PURE_LIBS) -lcmocka
 
 # What compares recordings with the lab's oracle, for tests/lab/test_lab_oracle.sh.
-$(T)/compare_with_oracle: tests/oracle/compare.c lab/oracle/log.h $(pure_sources:%.c=$(B)/%.o)
+$(T)/compare_with_oracle: tests/oracle/compare.c tests/read_file.c lab/oracle/log.h $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) -Itests -I. $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
+# Made-up recordings, for tests/golden/run and tests/browser/run.
+$(T)/make_recording: tests/golden/make_recording.c $(pure_sources:%.c=$(B)/%.o)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
+
 include tests/fake/fake.mk
 
 .PHONY: sweep
-unit: $(unit_programs) $(T)/compare_with_oracle $(B)/lab/liboracle.so
+unit: $(unit_programs) $(T)/make_recording $(T)/compare_with_oracle $(B)/lab/liboracle.so
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
 

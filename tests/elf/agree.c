@@ -174,12 +174,7 @@ static void count_insn(struct agreement *agreement, const struct place *place)
 	}
 }
 
-/*
- * Does RSP move in the code from @from to @to, in a way that one rule by RSP cannot be right
- * about? A table's maker who does not see a push in inline assembly leaves such a place. By Zydis
- * alone, so that our inference has no say.
- */
-static bool moves_rsp(const struct xf_code *code, uint64_t from, uint64_t to)
+bool moves_rsp(const struct xf_code *code, uint64_t from, uint64_t to)
 {
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction insn;
@@ -189,7 +184,8 @@ static bool moves_rsp(const struct xf_code *code, uint64_t from, uint64_t to)
 	while (from < to) {
 		uint64_t offset = from - code->address;
 
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code->bytes + offset,
+		if (offset >= code->size ||
+		    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code->bytes + offset,
 		                                         code->size - offset, &insn, operands)))
 			return false;
 		from += insn.length;

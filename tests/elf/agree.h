@@ -45,6 +45,13 @@ struct agreement {
 int agree(const struct xf_code *code, const uint64_t *entries, size_t nr_entries,
           const struct xf_unwind_table *truth, struct agreement *agreement);
 
+/*
+ * Does RSP move in the code from @from to @to, in a way that one rule by RSP cannot be right
+ * about? A table's maker who does not see a push in inline assembly leaves such a place. By Zydis
+ * alone, so that our inference has no say.
+ */
+bool moves_rsp(const struct xf_code *code, uint64_t from, uint64_t to);
+
 /* Prints the counts. */
 void agree_report(const struct agreement *agreement, FILE *out);
 

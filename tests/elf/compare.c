@@ -13,27 +13,9 @@
 
 #include "base/cursor.h"
 #include "elf/agree.h"
+#include "read_file.h"
 #include "unwind/cfi.h"
 #include "unwind/table.h"
-
-static void *read_file(const char *path, size_t *size)
-{
-	FILE *file = fopen(path, "rb");
-	uint8_t *bytes = NULL;
-	long length = -1;
-
-	if (file != NULL && fseek(file, 0, SEEK_END) == 0)
-		length = ftell(file);
-	if (length > 0)
-		bytes = malloc(length);
-	if (bytes != NULL) {
-		rewind(file);
-		*size = fread(bytes, 1, length, file);
-	}
-	if (file != NULL)
-		fclose(file);
-	return bytes;
-}
 
 /* What the command line asks for. */
 struct request {

@@ -53,7 +53,6 @@ compare_all() {
 	local turn status=0
 	for turn in $(seq "$turns"); do
 		"$COMPARE" "$lab_tmp/$turn.data" "$lab_tmp/oracle" >"$lab_tmp/compared.$turn" || status=1
-		[ -z "${XENFLAME_LAB_KEEP-}" ] || cp "$lab_tmp/compared.$turn" "$lab_tmp/$xen.compared.$turn"
 	done
 	cat "$lab_tmp"/compared.*
 	return $status

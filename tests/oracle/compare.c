@@ -22,6 +22,7 @@
 #include "lab/oracle/log.h"
 #include "profile/recording.h"
 #include "profile/stacks.h"
+#include "read_file.h"
 
 #define PCPUS_MAX 64u
 #define TOLD_MAX  20u
@@ -52,29 +53,6 @@ struct counts {
 };
 
 static struct pcpu pcpus[PCPUS_MAX];
-
-static void *read_file(const char *path, size_t *size)
-{
-	FILE *file = fopen(path, "re");
-	uint8_t *bytes = NULL;
-	size_t room = 0, got;
-
-	*size = 0;
-	if (!file) {
-		perror(path);
-		exit(2);
-	}
-	do {
-		room = room ? room * 2 : 1 << 20;
-		bytes = realloc(bytes, room);
-		if (!bytes)
-			exit(2);
-		got = fread(bytes + *size, 1, room - *size, file);
-		*size += got;
-	} while (got);
-	fclose(file);
-	return bytes;
-}
 
 static void add_moment(struct pcpu *pcpu, const struct oracle_head *head)
 {
@@ -321,6 +299,10 @@ int main(int argc, char **argv)
 	const void *bytes = read_file(argv[1], &size);
 	const void *log = read_file(argv[2], &log_size);
 
+	if (!bytes || !log) {
+		fprintf(stderr, "compare: cannot read %s\n", bytes ? argv[2] : argv[1]);
+		return 2;
+	}
 	read_log(log, log_size);
 	if (xf_recording_open(bytes, size, &recording, &error) ||
 	    xf_stacks_new(recording, &stacks, &error)) {

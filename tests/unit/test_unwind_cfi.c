@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/expect_row.h"
 #include "unwind/cfi.h"
 #include "unwind/decode.h"
 #include "unwind/source.h"
@@ -175,30 +176,6 @@ static struct xf_unwind_table *build(struct made *made, const uint8_t *rules, si
 
 #define BUILD(made, rules) build(made, rules, sizeof(rules))
 
-static void expect(const struct xf_unwind_table *table, uint32_t offset, enum xf_base_rule rule,
-                   unsigned int reg, int base_offset, int addend, enum xf_rbp_rule rbp,
-                   int rbp_offset)
-{
-	struct xf_unwind_row row = xf_unwind_row_find(table, CODE + offset);
-
-	assert_int_equal(row.kind, XF_ROW_CALL);
-	assert_int_equal(row.base_rule, rule);
-	assert_int_equal(row.base_register, reg);
-	assert_int_equal(row.base_offset, base_offset);
-	assert_int_equal(row.base_addend, addend);
-	assert_int_equal(row.rbp_rule, rbp);
-	assert_int_equal(row.rbp_offset, rbp_offset);
-}
-
-static void expect_undefined(const struct xf_unwind_table *table, uint32_t offset,
-                             enum xf_unwind_reason reason)
-{
-	struct xf_unwind_row row = xf_unwind_row_find(table, CODE + offset);
-
-	assert_int_equal(row.kind, XF_ROW_UNDEFINED);
-	assert_int_equal(row.reason, reason);
-}
-
 static void end(struct made *made, struct xf_unwind_table *table)
 {
 	xf_unwind_table_free(table);
@@ -226,12 +203,18 @@ static void test_usual_rules(void **state)
 	struct xf_unwind_table *table = BUILD(&made, rules);
 
 	(void)state;
-	expect(table, 0, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME, 0);
-	expect(table, 1, XF_BASE_REGISTER, XF_REG_RSP, 16, 0, XF_RBP_AT_BASE, -16);
-	expect(table, 4, XF_BASE_REGISTER, XF_REG_RBP, 16, 0, XF_RBP_AT_BASE, -16);
-	expect(table, 9, XF_BASE_REGISTER, XF_REG_RBP, 16, 0, XF_RBP_AT_BASE, -16);
-	expect(table, 10, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME, 0);
-	expect(table, CODE_BYTES - 1, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME, 0);
+	expect_row(table, CODE + 0, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME,
+	           0);
+	expect_row(table, CODE + 1, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 16, 0,
+	           XF_RBP_AT_BASE, -16);
+	expect_row(table, CODE + 4, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RBP, 16, 0,
+	           XF_RBP_AT_BASE, -16);
+	expect_row(table, CODE + 9, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RBP, 16, 0,
+	           XF_RBP_AT_BASE, -16);
+	expect_row(table, CODE + 10, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME,
+	           0);
+	expect_row(table, CODE + CODE_BYTES - 1, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0,
+	           XF_RBP_SAME, 0);
 	end(&made, table);
 }
 
@@ -246,8 +229,10 @@ static void test_realigned_frame(void **state)
 	struct xf_unwind_table *table = BUILD(&made, rules);
 
 	(void)state;
-	expect(table, 5, XF_BASE_REGISTER, XF_REG_R10, 0, 0, XF_RBP_SAME, 0);
-	expect(table, 10, XF_BASE_WORD, XF_REG_RBP, -8, 0, XF_RBP_AT_RBP, 0);
+	expect_row(table, CODE + 5, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_R10, 0, 0, XF_RBP_SAME,
+	           0);
+	expect_row(table, CODE + 10, XF_ROW_CALL, XF_BASE_WORD, XF_REG_RBP, -8, 0, XF_RBP_AT_RBP,
+	           0);
 	end(&made, table);
 }
 
@@ -262,8 +247,8 @@ static void test_rule_by_address(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < CODE_BYTES; i++)
-		expect(table, i, XF_BASE_REGISTER, XF_REG_RSP, i % 16 >= 11 ? 16 : 8, 0,
-		       XF_RBP_SAME, 0);
+		expect_row(table, CODE + i, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP,
+		           i % 16 >= 11 ? 16 : 8, 0, XF_RBP_SAME, 0);
 	end(&made, table);
 }
 
@@ -274,7 +259,7 @@ static void test_ends(void **state)
 	struct xf_unwind_table *table = BUILD(&made, rules);
 
 	(void)state;
-	expect_undefined(table, 0, XF_UNWIND_END);
+	expect_undefined_row(table, CODE + 0, XF_UNWIND_END);
 	end(&made, table);
 }
 
@@ -340,11 +325,14 @@ static void test_what_a_row_cannot_hold(void **state)
 	struct xf_unwind_table *table = BUILD(&made, rules);
 
 	(void)state;
-	expect(table, 1, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_UNKNOWN, 0);
-	expect(table, 2, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_UNKNOWN, 0);
+	expect_row(table, CODE + 1, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_UNKNOWN,
+	           0);
+	expect_row(table, CODE + 2, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_UNKNOWN,
+	           0);
 	for (uint32_t i = 3; i < 10; i++)
-		expect_undefined(table, i, XF_UNWIND_INEXPRESSIBLE);
-	expect(table, 10, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME, 0);
+		expect_undefined_row(table, CODE + i, XF_UNWIND_INEXPRESSIBLE);
+	expect_row(table, CODE + 10, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME,
+	           0);
 	end(&made, table);
 }
 
@@ -451,7 +439,8 @@ static void test_frame_pointers_are_marked(void **state)
 	                 0);
 	row = xf_unwind_row_find(table, CODE + 15);
 	assert_int_equal(row.reason, XF_UNWIND_ASSUMED);
-	expect(table, 0, XF_BASE_REGISTER, XF_REG_RBP, 16, 0, XF_RBP_AT_RBP, 0);
+	expect_row(table, CODE + 0, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RBP, 16, 0, XF_RBP_AT_RBP,
+	           0);
 	xf_unwind_table_free(table);
 }
 

@@ -15,13 +15,14 @@
 
 #include <cmocka.h>
 
-#include <Zydis/Zydis.h>
 #include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/agree.h"
+#include "read_file.h"
 #include "unwind/infer.h"
 
 /* Registers of interest by their DWARF numbers' names in readelf's output. */
@@ -59,25 +60,6 @@ struct tally {
 	unsigned long undefined[256];
 	bool list;
 };
-
-static void *load_file(const char *path, size_t *size)
-{
-	FILE *file = fopen(path, "rb");
-	long length;
-	void *bytes;
-
-	assert_non_null(file);
-	assert_int_equal(fseek(file, 0, SEEK_END), 0);
-	length = ftell(file);
-	assert_true(length > 0);
-	rewind(file);
-	bytes = malloc(length);
-	assert_non_null(bytes);
-	assert_int_equal(fread(bytes, 1, length, file), length);
-	fclose(file);
-	*size = length;
-	return bytes;
-}
 
 static const Elf64_Shdr *section_at(const struct image *image, size_t index)
 {
@@ -123,7 +105,8 @@ static void load_image(struct image *image, const char *path)
 	const Elf64_Ehdr *header;
 	uint64_t low = UINT64_MAX, high = 0;
 
-	image->file = load_file(path, &image->file_size);
+	image->file = read_file(path, &image->file_size);
+	assert_non_null(image->file);
 	header = (const void *)image->file;
 	for (size_t i = 0; i < header->e_shnum; i++) {
 		const Elf64_Shdr *section = section_at(image, i);
@@ -260,36 +243,6 @@ static void tally_insn(struct tally *tally, const struct rule *rule, const struc
 		print_message("different %" PRIx64 " compiler %s%+" PRId64 " ours %s%+d\n", address,
 		              names[rule->reg], rule->offset, names[row.base_register],
 		              row.base_offset);
-}
-
-/* Does RSP move between @from and @to, the last instruction not counted? By Zydis alone. */
-static bool moves_rsp(const struct xf_code *code, uint64_t from, uint64_t to)
-{
-	ZydisDecoder decoder;
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	while (from < to) {
-		uint64_t offset = from - code->address;
-
-		if (offset >= code->size ||
-		    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code->bytes + offset,
-		                                         code->size - offset, &insn, operands)))
-			return false;
-		from += insn.length;
-		if (insn.mnemonic == ZYDIS_MNEMONIC_CALL && operands[0].imm.is_relative &&
-		    operands[0].imm.value.s >= 0 && operands[0].imm.value.s < 16)
-			return true;
-		if (insn.meta.category == ZYDIS_CATEGORY_CALL || from >= to)
-			continue;
-		for (unsigned int i = 0; i < insn.operand_count; i++)
-			if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-			    operands[i].reg.value == ZYDIS_REGISTER_RSP &&
-			    (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-				return true;
-	}
-	return false;
 }
 
 /* All instructions from @from up to @to, which share one rule. */

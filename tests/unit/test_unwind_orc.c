@@ -20,9 +20,11 @@
 
 #include "elf/agree.h"
 #include "elf/kallsyms.h"
+#include "read_file.h"
+#include "unit/expect_row.h"
 #include "unwind/decode.h"
 #include "unwind/elf.h"
-#include "unwind/orc.h"
+#include "unwind/source.h"
 
 #define CODE   0xffffffff81000000ull
 #define PLACES 0xffffffff82000000ull
@@ -79,30 +81,6 @@ static struct xf_unwind_table *build(const struct made *made)
 	return table;
 }
 
-static void expect(const struct xf_unwind_table *table, uint32_t offset, enum xf_row_kind kind,
-                   enum xf_base_rule rule, unsigned int reg, int base_offset, int addend,
-                   enum xf_rbp_rule rbp, int rbp_offset)
-{
-	struct xf_unwind_row row = xf_unwind_row_find(table, CODE + offset);
-
-	assert_int_equal(row.kind, kind);
-	assert_int_equal(row.base_rule, rule);
-	assert_int_equal(row.base_register, reg);
-	assert_int_equal(row.base_offset, base_offset);
-	assert_int_equal(row.base_addend, addend);
-	assert_int_equal(row.rbp_rule, rbp);
-	assert_int_equal(row.rbp_offset, rbp_offset);
-}
-
-static void expect_undefined(const struct xf_unwind_table *table, uint32_t offset,
-                             enum xf_unwind_reason reason)
-{
-	struct xf_unwind_row row = xf_unwind_row_find(table, CODE + offset);
-
-	assert_int_equal(row.kind, XF_ROW_UNDEFINED);
-	assert_int_equal(row.reason, reason);
-}
-
 static void expect_layout(const struct made *made, enum xf_orc_layout layout)
 {
 	enum xf_orc_layout found;
@@ -154,23 +132,27 @@ static void test_rows(void **state)
 		add(&made, 430, UNDEFINED, 0, UNDEFINED, 0, bits->undefined);
 		expect_layout(&made, (enum xf_orc_layout)i);
 		table = build(&made);
-		expect(table, 0, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME, 0);
-		expect(table, 3, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 16, 0, XF_RBP_AT_BASE,
-		       -16);
-		expect(table, 299, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RBP, 16, 0, XF_RBP_AT_BASE,
-		       -16);
-		expect(table, 300, XF_ROW_CALL, XF_BASE_WORD, XF_REG_RBP, -8, 0, XF_RBP_AT_RBP, 0);
-		expect(table, 310, XF_ROW_CALL, XF_BASE_WORD, XF_REG_RSP, 0, 8, XF_RBP_SAME, 0);
-		expect(table, 320, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_R10, 0, 0, XF_RBP_SAME, 0);
+		expect_row(table, CODE + 0, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0,
+		           XF_RBP_SAME, 0);
+		expect_row(table, CODE + 3, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 16, 0,
+		           XF_RBP_AT_BASE, -16);
+		expect_row(table, CODE + 299, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RBP, 16, 0,
+		           XF_RBP_AT_BASE, -16);
+		expect_row(table, CODE + 300, XF_ROW_CALL, XF_BASE_WORD, XF_REG_RBP, -8, 0,
+		           XF_RBP_AT_RBP, 0);
+		expect_row(table, CODE + 310, XF_ROW_CALL, XF_BASE_WORD, XF_REG_RSP, 0, 8,
+		           XF_RBP_SAME, 0);
+		expect_row(table, CODE + 320, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_R10, 0, 0,
+		           XF_RBP_SAME, 0);
 		/* The interrupted RIP is the seventeenth word of the saved registers, RBP the
 		 * fifth. */
-		expect(table, 400, XF_ROW_INTERRUPT, XF_BASE_REGISTER, XF_REG_RSP, 128, 0,
-		       XF_RBP_AT_BASE, -96);
-		expect(table, 410, XF_ROW_INTERRUPT, XF_BASE_REGISTER, XF_REG_RSP, 8, 0,
-		       XF_RBP_SAME, 0);
-		expect_undefined(table, 420, XF_UNWIND_END);
-		expect_undefined(table, 430, XF_UNWIND_NOT_DESCRIBED);
-		expect_undefined(table, 4095, XF_UNWIND_NOT_DESCRIBED);
+		expect_row(table, CODE + 400, XF_ROW_INTERRUPT, XF_BASE_REGISTER, XF_REG_RSP, 128,
+		           0, XF_RBP_AT_BASE, -96);
+		expect_row(table, CODE + 410, XF_ROW_INTERRUPT, XF_BASE_REGISTER, XF_REG_RSP, 8, 0,
+		           XF_RBP_SAME, 0);
+		expect_undefined_row(table, CODE + 420, XF_UNWIND_END);
+		expect_undefined_row(table, CODE + 430, XF_UNWIND_NOT_DESCRIBED);
+		expect_undefined_row(table, CODE + 4095, XF_UNWIND_NOT_DESCRIBED);
 		xf_unwind_table_free(table);
 	}
 }
@@ -188,9 +170,11 @@ static void test_order(void **state)
 	add(&made, 100, UNDEFINED, 0, UNDEFINED, 0, 0);
 	add(&made, 5000, SP, 99, UNDEFINED, 0, 0);
 	table = build(&made);
-	expect_undefined(table, 99, XF_UNWIND_NOT_DESCRIBED);
-	expect(table, 100, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME, 0);
-	expect(table, 4095, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 24, 0, XF_RBP_SAME, 0);
+	expect_undefined_row(table, CODE + 99, XF_UNWIND_NOT_DESCRIBED);
+	expect_row(table, CODE + 100, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_SAME,
+	           0);
+	expect_row(table, CODE + 4095, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 24, 0,
+	           XF_RBP_SAME, 0);
 	xf_unwind_table_free(table);
 }
 
@@ -206,9 +190,11 @@ static void test_part_of_the_code(void **state)
 	add(&made, 256, SP, 24, UNDEFINED, 0, 2);
 	made.code = (struct xf_code){.address = CODE + 128, .size = 64};
 	table = build(&made);
-	expect(table, 128, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 16, 0, XF_RBP_SAME, 0);
-	expect(table, 191, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 16, 0, XF_RBP_SAME, 0);
-	expect_undefined(table, 192, XF_UNWIND_NO_ROW);
+	expect_row(table, CODE + 128, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 16, 0, XF_RBP_SAME,
+	           0);
+	expect_row(table, CODE + 191, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 16, 0, XF_RBP_SAME,
+	           0);
+	expect_undefined_row(table, CODE + 192, XF_UNWIND_NO_ROW);
 	xf_unwind_table_free(table);
 }
 
@@ -222,8 +208,9 @@ static void test_registers_that_are_not_known(void **state)
 	add(&made, 10, 12, 8, UNDEFINED, 0, 2);
 	add(&made, 20, SP, 8, R13, 0, 2);
 	table = build(&made);
-	expect_undefined(table, 10, XF_UNWIND_INEXPRESSIBLE);
-	expect(table, 20, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0, XF_RBP_UNKNOWN, 0);
+	expect_undefined_row(table, CODE + 10, XF_UNWIND_INEXPRESSIBLE);
+	expect_row(table, CODE + 20, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0,
+	           XF_RBP_UNKNOWN, 0);
 	xf_unwind_table_free(table);
 }
 
@@ -285,25 +272,6 @@ static void test_headers(void **state)
 
 /* ---- A stock kernel -------------------------------------------------------------------------- */
 
-static void *load_file(const char *path, size_t *size)
-{
-	FILE *file = fopen(path, "rb");
-	long length;
-	void *bytes;
-
-	assert_non_null(file);
-	assert_int_equal(fseek(file, 0, SEEK_END), 0);
-	length = ftell(file);
-	assert_true(length > 0);
-	rewind(file);
-	bytes = malloc(length);
-	assert_non_null(bytes);
-	assert_int_equal(fread(bytes, 1, length, file), length);
-	fclose(file);
-	*size = length;
-	return bytes;
-}
-
 /* Return: the addresses of the kernel's functions, *@nr of them, to be freed by the caller. */
 static uint64_t *find_functions(const struct xf_elf *elf, size_t *nr)
 {
@@ -316,24 +284,6 @@ static uint64_t *find_functions(const struct xf_elf *elf, size_t *nr)
 	return found;
 }
 
-static void load_orc(const struct xf_elf *elf, struct xf_orc *orc)
-{
-	struct xf_elf_section places, entries, header = {0};
-
-	assert_true(xf_elf_section(elf, ".orc_unwind_ip", &places));
-	assert_true(xf_elf_section(elf, ".orc_unwind", &entries));
-	xf_elf_section(elf, ".orc_header", &header);
-	*orc = (struct xf_orc){
-	        .places = places.bytes,
-	        .places_size = places.size,
-	        .places_address = places.address,
-	        .entries = entries.bytes,
-	        .entries_size = entries.size,
-	        .header = header.bytes,
-	        .header_size = header.size,
-	};
-}
-
 static void compare_kernel(const struct xf_elf *elf, struct agreement *agreement)
 {
 	enum xf_orc_layout layout;
@@ -342,7 +292,7 @@ static void compare_kernel(const struct xf_elf *elf, struct agreement *agreement
 	size_t nr;
 	uint64_t *entries = find_functions(elf, &nr);
 
-	load_orc(elf, &orc);
+	assert_true(xf_source_orc(elf, &orc));
 	assert_int_equal(xf_orc_find_layout(&orc, &layout, &error), 0);
 	print_message("ORC of the layout %s; %zu functions\n", xf_orc_layout_name(layout), nr);
 	for (size_t i = 0; i < elf->nr_pieces; i++) {
@@ -373,7 +323,8 @@ static void test_against_objtool(void **state)
 	}
 	if (getenv("XENFLAME_UNWIND_DIFFERENCES") != NULL)
 		agreement.list = stdout;
-	bytes = load_file(path, &size);
+	bytes = read_file(path, &size);
+	assert_non_null(bytes);
 	if (xf_elf_open(bytes, size, &elf, &error) != 0)
 		fail_msg("%s", error.text);
 	compare_kernel(&elf, &agreement);

@@ -13,11 +13,11 @@
 
 #include <cmocka.h>
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
 
+#include "read_file.h"
 #include "xen/discover.h"
 #include "xen/image.h"
+#include "xen/syms.h"
 
 #define TEXT            0xffff82d040200000ull
 #define HARDWARE_DOMAIN (TEXT + 0x100000)
@@ -486,62 +486,6 @@ static const struct {
           .vcpu_hvm_cr3_offset = 0x418}},
 };
 
-static void *read_file(const char *path, size_t *bytes)
-{
-	FILE *file = fopen(path, "rb");
-	void *content;
-	long length;
-
-	if (!file)
-		fail_msg("cannot read %s", path);
-	fseek(file, 0, SEEK_END);
-	length = ftell(file);
-	rewind(file);
-	content = malloc((size_t)length);
-	*bytes = fread(content, 1, (size_t)length, file);
-	fclose(file);
-	return content;
-}
-
-static void add_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                        struct xf_symbols *table)
-{
-	GElf_Sym symbol;
-	int i;
-
-	for (i = 1; gelf_getsym(elf_getdata(section, NULL), i, &symbol); i++) {
-		const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-
-		if (symbol.st_shndx != SHN_UNDEF && GELF_ST_TYPE(symbol.st_info) != STT_FILE &&
-		    GELF_ST_TYPE(symbol.st_info) != STT_SECTION && name && name[0])
-			xf_symbols_add(table, symbol.st_value, 0, 't', name);
-	}
-}
-
-/* The symbols and the text of xen-syms; @text is borrowed from @elf. */
-static struct xf_symbols *read_xen_syms(Elf *elf, struct xf_code *text)
-{
-	struct xf_symbols *table = xf_symbols_new();
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	size_t names;
-
-	memset(text, 0, sizeof(*text));
-	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
-	while ((section = elf_nextscn(elf, section)) != NULL) {
-		assert_non_null(gelf_getshdr(section, &header));
-		if (header.sh_type == SHT_SYMTAB)
-			add_symbols(elf, section, &header, table);
-		if (header.sh_type == SHT_PROGBITS &&
-		    strcmp(elf_strptr(elf, names, header.sh_name), ".text") == 0)
-			*text = (struct xf_code){.address = header.sh_addr,
-			                         .bytes = elf_getdata(section, NULL)->d_buf,
-			                         .size = header.sh_size};
-	}
-	xf_symbols_finish(table);
-	return table;
-}
-
 static void check_real(const char *path, const struct xf_code *text, const struct xf_symbols *xen)
 {
 	const struct xf_symbol *label = xf_symbols_by_name(xen, "svm_stgi_label");
@@ -580,19 +524,16 @@ static void everything_is_found_in_the_real_xen_that_is_given(void **state)
 {
 	const char *syms_path = getenv("XENFLAME_XEN_SYMS");
 	const char *image_path = getenv("XENFLAME_XEN_IMAGE");
+	struct xf_error syms_error = {0};
 	struct xf_symbols *xen;
 	struct xf_code text;
 	size_t bytes;
 	void *file;
-	Elf *elf;
 
 	(void)state;
 	file = read_file(syms_path, &bytes);
-	elf_version(EV_CURRENT);
-	elf = elf_memory(file, bytes);
-	assert_non_null(elf);
-	xen = read_xen_syms(elf, &text);
-	assert_non_null(text.bytes);
+	assert_non_null(file);
+	assert_int_equal(xf_syms_parse(file, bytes, &text, &xen, &syms_error), 0);
 	check_real(syms_path, &text, xen);
 	if (image_path) {
 		struct xf_text_range range;
@@ -602,6 +543,7 @@ static void everything_is_found_in_the_real_xen_that_is_given(void **state)
 		size_t image_bytes;
 		void *image_file = read_file(image_path, &image_bytes);
 
+		assert_non_null(image_file);
 		assert_int_equal(xf_image_parse(image_file, image_bytes, &image, &error), 0);
 		assert_int_equal(image.build_id_size, 20);
 		assert_int_equal(xf_discover_text(xen, &range, &error), 0);
@@ -612,7 +554,6 @@ static void everything_is_found_in_the_real_xen_that_is_given(void **state)
 		free(image_file);
 	}
 	xf_symbols_free(xen);
-	elf_end(elf);
 	free(file);
 }
 
