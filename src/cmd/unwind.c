@@ -194,7 +194,7 @@ static int make_table(const struct source *source, enum xf_source from, const st
 		return xf_complain(error.code == -ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_INPUT,
 		                   "--source: %s", error.text);
 	if (used->refused.code)
-		fprintf(stderr, "xenflame: %s\n", used->refused.text);
+		xf_complain(0, "%s", used->refused.text);
 	return XF_EXIT_OK;
 }
 
