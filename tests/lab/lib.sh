@@ -106,6 +106,17 @@ lab_exec() {
 	"$LAB" exec "$LAB_DIR" --timeout "${LAB_TIMEOUT:-120}" -- "$@"
 }
 
+# LINE is typed into an interactive shell in dom0, on a terminal; what that shows. The typist's end stays
+# open until the shell has ended: its end would be the terminal's.
+lab_type() {
+	rm -f "$lab_tmp/typist"
+	mkfifo "$lab_tmp/typist"
+	exec 8<>"$lab_tmp/typist"
+	printf '%s\nexit\n' "$1" >&8
+	timeout 60 script -qec "'$LAB' shell '$LAB_DIR'" /dev/null <&8 | tr '\r' '\n'
+	exec 8>&-
+}
+
 lab_put() {
 	"$LAB" put "$LAB_DIR" "$@"
 }

@@ -146,24 +146,33 @@ each_load() {
 	done
 }
 
-# record_loaded NAME SECONDS LOAD[@DOMAIN]...: starts the load, records, stops the load; again, a few
-# times, when the emulator has lost the guest meanwhile. Where it does so every time the recording is
-# good for all but the guest, and guest_check skips what wants that one.
-record_loaded() {
-	local name=$1 seconds=$2 attempt line lost status
+# recorded_under NAME SECONDS LOAD[@DOMAIN]...: starts the load, records, stops the load.
+recorded_under() {
+	local name=$1 seconds=$2 status=0
 	shift 2
-	for attempt in $(seq "${XENFLAME_LAB_ATTEMPTS:-5}"); do
-		line=$(($(console_lines) + 1))
-		status=0
-		rm -f "$lab_tmp/$name.lost"
-		each_load start "$@" && record "$name" "$seconds" || status=1
-		lost=$(guests_lost "$line")
-		each_load stop "$@" || status=1
-		[ "$lost" != 0 ] || return $status
-		echo "$name: the emulator lost a PVH guest (attempt $attempt)" |
-			tee -a "$lab_tmp/lost" >"$lab_tmp/$name.lost"
-	done
+	each_load start "$@" && record "$name" "$seconds" || status=1
+	each_load stop "$@" || status=1
 	return $status
+}
+
+# record_loaded NAME SECONDS LOAD[@DOMAIN]...: a recording under load; again, a few times, when the
+# emulator has lost the PVH guest meanwhile. Where it does so every time the recording is made without
+# that guest's load, and guest_check skips what wants it.
+record_loaded() {
+	local name=$1 seconds=$2 attempt line status load loads=()
+	shift 2
+	rm -f "$lab_tmp/$name.lost"
+	for attempt in $(seq "${XENFLAME_LAB_ATTEMPTS:-5}"); do
+		line=$(($(console_lines) + 1)) status=0
+		recorded_under "$name" "$seconds" "$@" || status=1
+		[ "$(guests_lost "$line")" != 0 ] || return $status
+		echo "$name: the emulator lost a PVH guest (attempt $attempt)" >>"$lab_tmp/lost"
+	done
+	touch "$lab_tmp/$name.lost"
+	for load; do
+		[ "${load#*@}" = pvh ] || loads+=("$load")
+	done
+	recorded_under "$name" "$seconds" "${loads[@]}"
 }
 
 # guest_check RECORDING NAME COMMAND...: a check that wants the PVH guest in the recording.

@@ -48,6 +48,14 @@ interrupted() { # SIGINT to the client reaches the command
 	[ "$status" = 9 ] && grep -q 'got it' "$lab_tmp/int"
 }
 
+shell_is_interactive() {
+	lab_type 'tty; echo "$((6 * 7)) is the answer"' >"$lab_tmp/typed"
+	grep -q '^/dev/pts/' "$lab_tmp/typed" && grep -q '^42 is the answer' "$lab_tmp/typed" || {
+		cat "$lab_tmp/typed"
+		return 1
+	}
+}
+
 # Short commands from several clients, one after the other on the same channels, on a busy host: each
 # runs once, and its client hears of its end.
 each_runs_once() { # CLIENTS COMMANDS
@@ -126,6 +134,7 @@ for xen in $LAB_XENS; do
 	check "stdout and stderr apart" output_apart
 	check "two commands at once" two_at_once
 	check "SIGINT goes through" interrupted
+	check "a shell on a terminal" shell_is_interactive
 	check "each command runs once on a busy host" each_runs_once 3 60
 	check "put and get of nothing" round_trip 0
 	check "put and get of 3 MB" round_trip 3000001

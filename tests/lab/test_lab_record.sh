@@ -82,12 +82,21 @@ test_mixed() {
 	check at-least-95-percent-of-xens-stacks-are-complete complete_at_least mixed 950
 	check record-says-how-many-stacks-are-complete \
 		grep -qE 'record.data: [0-9]+ samples .* lost, [0-9.]+ % of Xen.s stacks complete' "$lab_tmp/mixed.err"
+	check a-terminal-sees-the-progress progress_is_told
 	check guests-and-dom0-have-their-names has_frame mixed 'Domain-0'
 	guest_check mixed the-pvh-guest-has-its-name has_frame mixed 'pvh'
 	check a-recording-is-read-here-without-xen "$TOOL" report -i "$lab_tmp/mixed.data"
 	check its-flame-graph-is-xml sh -c \
 		"'$TOOL' flamegraph -i '$lab_tmp/mixed.data' -o '$lab_tmp/mixed.svg' && xmllint --noout '$lab_tmp/mixed.svg'"
 	check its-script-counts-what-folded-counts script_counts_as_folded mixed
+}
+
+progress_is_told() {
+	lab_type 'xenflame record -t 2 -o /tmp/typed.data' >"$lab_tmp/typed"
+	grep -qE '^recording [0-9]+ s: [0-9]+ samples, [0-9]+ idle, [0-9]+ lost, 2 pCPUs' "$lab_tmp/typed" || {
+		cat "$lab_tmp/typed"
+		return 1
+	}
 }
 
 script_counts_as_folded() {
