@@ -4,7 +4,6 @@
 # Xen's memory from outside. Sourced after lib.sh.
 
 TOOL=$LAB_ROOT/build/xenflame
-LAB_GUESTS=${XENFLAME_LAB_GUESTS:-pvh,pv}
 
 # record NAME SECONDS [OPTION...]: a recording of the host under test, as $lab_tmp/NAME.data; what
 # the tool said is in $lab_tmp/NAME.err.
@@ -122,11 +121,6 @@ nothing_left() {
 	fi
 }
 
-# How often the emulator has lost a PVH guest since line $1 of the console (lab/README.md).
-guests_lost() { # LINE
-	tail -n "+$1" "$LAB_DIR/console.log" | grep -c 'Triple fault' || true
-}
-
 # What Xen and dom0 said since line $1 of the console holds no warning.
 console_is_calm() { # LINE
 	if tail -n "+$1" "$LAB_DIR/console.log" |
@@ -146,46 +140,13 @@ each_load() {
 	done
 }
 
-# recorded_under NAME SECONDS LOAD[@DOMAIN]...: starts the load, records, stops the load.
-recorded_under() {
+# record_loaded NAME SECONDS LOAD[@DOMAIN]...: starts the load, records, stops the load.
+record_loaded() {
 	local name=$1 seconds=$2 status=0
 	shift 2
 	each_load start "$@" && record "$name" "$seconds" || status=1
 	each_load stop "$@" || status=1
 	return $status
-}
-
-# record_loaded NAME SECONDS LOAD[@DOMAIN]...: a recording under load; again, a few times, when the
-# emulator has lost the PVH guest meanwhile. Where it does so every time the recording is made without
-# that guest's load, and guest_check skips what wants it.
-record_loaded() {
-	local name=$1 seconds=$2 attempt line status load loads=()
-	shift 2
-	rm -f "$lab_tmp/$name.lost"
-	for attempt in $(seq "${XENFLAME_LAB_ATTEMPTS:-5}"); do
-		line=$(($(console_lines) + 1)) status=0
-		recorded_under "$name" "$seconds" "$@" || status=1
-		[ "$(guests_lost "$line")" != 0 ] || return $status
-		echo "$name: the emulator lost a PVH guest (attempt $attempt)" >>"$lab_tmp/lost"
-	done
-	touch "$lab_tmp/$name.lost"
-	for load; do
-		[ "${load#*@}" = pvh ] || loads+=("$load")
-	done
-	recorded_under "$name" "$seconds" "${loads[@]}"
-}
-
-# guest_check RECORDING NAME COMMAND...: a check that wants the PVH guest in the recording.
-guest_check() {
-	local recording=$1 name=$2
-	shift 2
-	if [ "$LAB_GUESTS" = pv ]; then
-		skip "$name" "without the PVH guest, which the emulator loses at times (lab/README.md)"
-	elif [ -e "$lab_tmp/$recording.lost" ]; then
-		skip "$name" "the emulator lost the PVH guest in every recording (lab/README.md)"
-	else
-		check "$name" "$@"
-	fi
 }
 
 console_lines() {

@@ -10,15 +10,6 @@ LAB_TEST=lab_record
 
 SECONDS_EACH=${XENFLAME_LAB_SECONDS:-6}
 
-# A function that the workload is known to call.
-look_for() { # RECORDING WORKLOAD DOMAIN REGEX
-	if [ "$3" = pvh ]; then
-		guest_check "$1" "$2-shows-${4%%|*}" has_frame "$1" "$4"
-	else
-		check "$2-shows-${4%%|*}" has_frame "$1" "$4"
-	fi
-}
-
 # One workload from lab/workloads/expect.
 workload() { # NAME DOMAIN REGEX...
 	local name=$1 domain=$2 regex
@@ -26,7 +17,7 @@ workload() { # NAME DOMAIN REGEX...
 	if record_loaded "$name" "$SECONDS_EACH" "$name@$domain" >"$lab_tmp/why" 2>&1; then
 		ok "$name-is-recorded"
 		for regex; do
-			look_for "$name" "$name" "$domain" "$regex"
+			check "$name-shows-${regex%%|*}" has_frame "$name" "$regex"
 		done
 		check "$name-produced-is-delivered-plus-lost" books_add_up "$name"
 	else
@@ -44,21 +35,21 @@ test_workloads() {
 		called_from grants 'do_grant_table_op' 'pv_hypercall|lstar_enter'
 	check page-tables-are-updated-by-a-hypercall \
 		called_from pagetables 'do_mmu_update|do_mmuext_op' 'pv_hypercall|lstar_enter'
-	guest_check exits exits-are-handled-below-the-exit-code \
+	check exits-are-handled-below-the-exit-code \
 		called_from exits 'svm_vmexit_handler' 'svm_asm_do_resume|svm_stgi_label'
 }
 
 # All workloads at once, in one recording: for the smoke test.
 test_workloads_together() {
 	local name domain regexes regex loads=()
-	while read -r name domain regexes; do
-		[ "$domain,$LAB_GUESTS" = pvh,pv ] || loads+=("$name@$domain")
+	while read -r name domain _; do
+		loads+=("$name@$domain")
 	done < <(lab_expectations | grep -vE '^(burn|idle) ')
 	check all-workloads-are-recorded record_loaded all $((SECONDS_EACH * 3)) "${loads[@]}"
 	check all-produced-is-delivered-plus-lost books_add_up all
 	while read -r name domain regexes; do
 		for regex in $regexes; do
-			look_for all "$name" "$domain" "$regex"
+			check "$name-shows-${regex%%|*}" has_frame all "$regex"
 		done
 	done < <(lab_expectations | grep -vE '^(burn|idle) ')
 	check hypercalls-come-through-the-entry-code \
@@ -75,16 +66,14 @@ test_shares() {
 }
 
 test_mixed() {
-	local loads=(pagetables hypercall)
-	[ "$LAB_GUESTS" = pv ] || loads+=(exits@pvh)
-	check a-mixed-load-is-recorded record_loaded mixed $((SECONDS_EACH * 2)) "${loads[@]}"
+	check a-mixed-load-is-recorded record_loaded mixed $((SECONDS_EACH * 2)) pagetables hypercall exits@pvh
 	check mixed-produced-is-delivered-plus-lost books_add_up mixed
 	check at-least-95-percent-of-xens-stacks-are-complete complete_at_least mixed 950
 	check record-says-how-many-stacks-are-complete \
 		grep -qE 'record.data: [0-9]+ samples .* lost, [0-9.]+ % of Xen.s stacks complete' "$lab_tmp/mixed.err"
 	check a-terminal-sees-the-progress progress_is_told
 	check guests-and-dom0-have-their-names has_frame mixed 'Domain-0'
-	guest_check mixed the-pvh-guest-has-its-name has_frame mixed 'pvh'
+	check the-pvh-guest-has-its-name has_frame mixed 'pvh'
 	check a-recording-is-read-here-without-xen "$TOOL" report -i "$lab_tmp/mixed.data"
 	check its-flame-graph-is-xml sh -c \
 		"'$TOOL' flamegraph -i '$lab_tmp/mixed.data' -o '$lab_tmp/mixed.svg' && xmllint --noout '$lab_tmp/mixed.svg'"
@@ -109,7 +98,7 @@ script_counts_as_folded() {
 for xen in $LAB_XENS; do
 	LAB_PREFIX="$xen-"
 	rm -f "$lab_tmp/symbols"
-	lab_boot --xen "$xen" --guests "$LAB_GUESTS"
+	lab_boot --xen "$xen" --guests pvh,pv
 	before=$(console_lines)
 	lab_put "$TOOL" /usr/local/bin/
 	check check-says-yes lab_exec xenflame check
@@ -118,7 +107,5 @@ for xen in $LAB_XENS; do
 	test_mixed
 	check nothing-is-left-in-xen nothing_left
 	check xens-console-is-calm console_is_calm "$before"
-	[ ! -s "$lab_tmp/lost" ] || sed 's/^/# /' "$lab_tmp/lost"
-	rm -f "$lab_tmp/lost"
 done
 lab_done
