@@ -170,6 +170,32 @@ static bool is_interrupt_entry(const struct run *run, uint32_t index)
 	       xf_value_offset(back->reg[XF_REG_RSP]) <= 40;
 }
 
+/*
+ * Does the block @index begin by dropping a word? Hardware leaves at most an error code below its frame:
+ * what is dropped from a stack where more of a frame is already built is a return address.
+ */
+static bool drops_return_address(const struct run *run, uint32_t index)
+{
+	const struct xf_block *block = &run->graph->blocks[index];
+	struct xf_place at = xf_place_first(run->graph, block);
+	struct xf_state state = *xf_back_at(&run->back, index);
+	xf_value rsp = state.reg[XF_REG_RSP];
+
+	if (xf_value_offset(rsp) >= -8)
+		return false;
+	for (; at.offset < block->end && state.reg[XF_REG_RSP] == rsp; xf_place_next(&at))
+		xf_infer_step(&at, &state);
+	return state.reg[XF_REG_RSP] == xf_value_add(rsp, 8);
+}
+
+/* What is known at an interrupt's or exception's entry. */
+static struct xf_state interrupt_state(const struct run *run, uint32_t index)
+{
+	const struct xf_state *back = xf_back_at(&run->back, index);
+
+	return drops_return_address(run, index) ? xf_state_called_on(back) : *back;
+}
+
 static bool is_entry(const struct run *run, uint32_t index)
 {
 	return run->graph->marks[run->graph->blocks[index].first] & XF_MARK_ENTRY;
@@ -182,10 +208,13 @@ static void seed_entries(struct run *run)
 
 	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
 		uint8_t flags = run->graph->blocks[i].flags;
+		struct xf_state state = called;
 
 		if (!(flags & XF_BLOCK_CALLED) && (!is_entry(run, i) || (flags & XF_BLOCK_JOINED)))
 			continue;
-		arrive(run, i, is_interrupt_entry(run, i) ? xf_back_at(&run->back, i) : &called);
+		if (is_interrupt_entry(run, i))
+			state = interrupt_state(run, i);
+		arrive(run, i, &state);
 	}
 	settle(run);
 }

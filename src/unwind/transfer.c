@@ -26,6 +26,24 @@ struct xf_state xf_state_interrupted(int32_t above, xf_value rbp)
 	return state;
 }
 
+struct xf_state xf_state_called_on(const struct xf_state *interrupted)
+{
+	struct xf_state state = *interrupted;
+	int32_t words = -xf_value_offset(state.reg[XF_REG_RSP]) / 8;
+
+	state.called_words = words > 0 && words <= UINT8_MAX ? (uint8_t)words : 0;
+	return state;
+}
+
+/* Is the return address of the call that went to this interrupt's frame still on the stack? */
+static bool has_return_address(const struct xf_state *state)
+{
+	xf_value rsp = state->reg[XF_REG_RSP];
+
+	return state->called_words != 0 && xf_value_origin(rsp) == XF_ORIGIN_FRAME &&
+	       xf_value_offset(rsp) <= -8 * (int32_t)state->called_words;
+}
+
 /* Forgets all that is measured from an alignment that no longer has one meaning. */
 static bool forget_aligned(struct xf_state *state)
 {
@@ -131,6 +149,8 @@ void xf_state_step(struct xf_state *state, uint16_t kills, const struct xf_op *o
 			break;
 		}
 	}
+	if (!has_return_address(state))
+		state->called_words = 0;
 }
 
 void xf_state_after_call(struct xf_state *state)
@@ -175,6 +195,10 @@ bool xf_state_merge(struct xf_state *state, const struct xf_state *other)
 	changed |= merge_value(&state->rbp_slot, other->rbp_slot);
 	if (state->base_slot != other->base_slot || state->base_saved != other->base_saved)
 		changed |= merge_value(&state->base_slot, XF_VALUE_UNKNOWN);
+	if (state->called_words != other->called_words) {
+		changed |= state->called_words != 0;
+		state->called_words = 0;
+	}
 	if (rsp != XF_VALUE_UNKNOWN && state->reg[XF_REG_RSP] == XF_VALUE_UNKNOWN)
 		state->reason = other->reg[XF_REG_RSP] == XF_VALUE_UNKNOWN ? other->reason
 		                                                           : XF_UNWIND_DISAGREEMENT;
@@ -251,6 +275,19 @@ static void row_rbp(const struct xf_state *state, struct xf_unwind_row *row)
 	}
 }
 
+/* The caller reset the stack: what its own RBP was nobody knows, and nobody needs. */
+static void row_through_call(const struct xf_state *state, struct xf_unwind_row *row)
+{
+	*row = (struct xf_unwind_row){
+	        .kind = XF_ROW_CALL,
+	        .base_rule = XF_BASE_REGISTER,
+	        .base_register = XF_REG_RSP,
+	        .base_offset = 8 - 8 * (int32_t)state->called_words -
+	                       xf_value_offset(state->reg[XF_REG_RSP]),
+	        .rbp_rule = XF_RBP_UNKNOWN,
+	};
+}
+
 struct xf_unwind_row xf_state_row(const struct xf_state *state)
 {
 	struct xf_unwind_row row = {0};
@@ -264,8 +301,10 @@ struct xf_unwind_row xf_state_row(const struct xf_state *state)
 			row.reason = XF_UNWIND_STACK_UNKNOWN;
 		return row;
 	}
-	row.kind = state->kind == XF_STATE_CALL ? XF_ROW_CALL : XF_ROW_INTERRUPT;
 	row.reason = 0;
 	row_rbp(state, &row);
+	row.kind = state->kind == XF_STATE_CALL ? XF_ROW_CALL : XF_ROW_INTERRUPT;
+	if (has_return_address(state))
+		row_through_call(state, &row);
 	return row;
 }

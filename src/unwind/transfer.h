@@ -72,7 +72,10 @@ struct xf_state {
 	uint32_t align_site; /* which instruction made XF_ORIGIN_ALIGNED what it is; 0: none */
 	uint8_t kind;        /* enum xf_state_kind */
 	uint8_t reason;      /* enum xf_unwind_reason: why RSP is unknown */
-	uint8_t unused[2];   /* 0: states are compared byte by byte */
+	/* Entered by a call although it works on an interrupt's frame: the return address lies so many
+	 * words below the base, and only until RSP is above it; 0: there is none. */
+	uint8_t called_words;
+	uint8_t unused; /* 0: states are compared byte by byte */
 };
 
 /* The state at the first instruction of a function that was called. */
@@ -81,6 +84,10 @@ struct xf_state xf_state_called(void);
 /* The state where an interrupt frame's base lies @above bytes above RSP and @rbp is where the
  * interrupted RBP is: XF_VALUE_CALLER_RBP in the register, or a place on the stack. */
 struct xf_state xf_state_interrupted(int32_t above, xf_value rbp);
+
+/* The same for code that drops the return address of a call that went there: continue_pv_domain, which
+ * Xen calls on a fresh stack. RSP points to that return address. */
+struct xf_state xf_state_called_on(const struct xf_state *interrupted);
 
 /* Applies one instruction's effect to @state. @site tells instructions apart; not 0. */
 void xf_state_step(struct xf_state *state, uint16_t kills, const struct xf_op *ops,

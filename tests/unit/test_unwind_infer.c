@@ -103,6 +103,24 @@ static const uint8_t interrupt[] = {
 	/* 40 ret */ 0xc3,
 };
 
+static const uint8_t called_on_frame[] = {
+	/*  0 nop */ 0x90,
+	/*  1 add $0x8,%rsp */ 0x48, 0x83, 0xc4, 0x08,
+	/*  5 call 0x20 */ 0xe8, 0x16, 0x00, 0x00, 0x00,
+	/*  a mov 0x20(%rsp),%rbp */ 0x48, 0x8b, 0x6c, 0x24, 0x20,
+	/*  f sub $0xffffffffffffff80,%rsp */ 0x48, 0x83, 0xec, 0x80,
+	/* 13 iretq */ 0x48, 0xcf,
+	/* int3 */ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* 20 ret */ 0xc3,
+};
+
+/* An exception's handler that drops its error code. */
+static const uint8_t error_code[] = {
+	/*  0 nop */ 0x90,
+	/*  1 add $0x8,%rsp */ 0x48, 0x83, 0xc4, 0x08,
+	/*  5 iretq */ 0x48, 0xcf,
+};
+
 static const uint8_t disagreement[] = {
 	/*  0 test %edi,%edi */ 0x85, 0xff,
 	/*  2 je 0x5 */ 0x74, 0x01,
@@ -356,6 +374,37 @@ static void test_interrupt(void **state)
 
 	(void)state;
 	CHECK(interrupt, entries, expected);
+}
+
+static void test_called_on_frame(void **state)
+{
+	/* As continue_pv_domain in Xen, which a function calls that has put RSP to the guest's frame. */
+	static const uint8_t entries[] = {0, 0x20};
+	static const struct expected expected[] = {
+	        CALL(0x00, 8, XF_RBP_UNKNOWN, 0),
+	        CALL(0x01, 8, XF_RBP_UNKNOWN, 0),
+	        INTERRUPT(0x05, 128, XF_RBP_AT_BASE, -96),
+	        INTERRUPT(0x0a, 128, XF_RBP_AT_BASE, -96),
+	        INTERRUPT(0x0f, 128, XF_RBP_SAME, 0),
+	        INTERRUPT(0x13, 0, XF_RBP_SAME, 0),
+	        CALL(0x20, 8, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(called_on_frame, entries, expected);
+}
+
+static void test_error_code(void **state)
+{
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        INTERRUPT(0x00, 8, XF_RBP_SAME, 0),
+	        INTERRUPT(0x01, 8, XF_RBP_SAME, 0),
+	        INTERRUPT(0x05, 0, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(error_code, entries, expected);
 }
 
 static void test_disagreement(void **state)
@@ -648,7 +697,8 @@ int main(void)
 	        cmocka_unit_test(test_invalid),      cmocka_unit_test(test_random),
 	        cmocka_unit_test(test_no_code),      cmocka_unit_test(test_too_many),
 	        cmocka_unit_test(test_reasons),      cmocka_unit_test(test_explain),
-	        cmocka_unit_test(test_pages),
+	        cmocka_unit_test(test_pages),        cmocka_unit_test(test_called_on_frame),
+	        cmocka_unit_test(test_error_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
