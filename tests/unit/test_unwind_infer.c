@@ -230,9 +230,10 @@ static struct xf_unwind_table *build(const uint8_t *bytes, size_t size, const ui
 {
 	const struct xf_code code = {BASE, bytes, size};
 	struct xf_unwind_table *table;
-	uint64_t addresses[8];
+	uint64_t addresses[16];
 	struct xf_error error;
 
+	assert_in_range(nr_entries, 0, 16);
 	for (size_t i = 0; i < nr_entries; i++)
 		addresses[i] = BASE + entries[i];
 	assert_int_equal(xf_unwind_table_build(&code, addresses, nr_entries, &table, &error), 0);
@@ -378,7 +379,8 @@ static void test_interrupt(void **state)
 
 static void test_called_on_frame(void **state)
 {
-	/* As continue_pv_domain in Xen, which a function calls that has put RSP to the guest's frame. */
+	/* As continue_pv_domain in Xen, which a function calls that has put RSP to the guest's
+	 * frame. */
 	static const uint8_t entries[] = {0, 0x20};
 	static const struct expected expected[] = {
 	        CALL(0x00, 8, XF_RBP_UNKNOWN, 0),
@@ -558,6 +560,88 @@ static void test_too_many(void **state)
 	free(bytes);
 }
 
+/* A row for each of three million instructions. */
+static void test_three_million_rows(void **state)
+{
+	const size_t pairs = 1500000;
+	uint8_t *bytes = malloc(pairs * 2 + 1);
+	struct xf_unwind_table *big;
+
+	(void)state;
+	assert_non_null(bytes);
+	for (size_t i = 0; i < pairs; i++)
+		memcpy(bytes + i * 2, "\x53\x5b", 2); /* push %rbx; pop %rbx */
+	bytes[pairs * 2] = 0xc3;                      /* ret */
+	big = build(bytes, pairs * 2 + 1, (const uint8_t[]){0}, 1);
+	assert_int_equal(xf_unwind_table_measure(big).nr_rows, pairs * 2 + 1);
+	for (size_t i = 0; i <= pairs * 2; i++)
+		if (xf_unwind_row_find(big, BASE + i).base_offset != 8 + 8 * (int)(i % 2))
+			fail_msg("wrong row at %zu", i);
+	xf_unwind_table_free(big);
+	free(bytes);
+}
+
+/* One function of a megabyte, which jumps from either end to the other: what is known at its last
+ * instruction comes from the first. */
+static void test_function_of_a_megabyte(void **state)
+{
+	const size_t size = 1 << 20, step = 8;
+	uint8_t *bytes = malloc(size);
+	struct xf_unwind_table *big;
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 0x90, size);
+	bytes[0] = 0x53; /* push %rbx */
+	for (size_t at = step; at + step < size; at += step) {
+		int32_t to = (int32_t)(size - at) - (int32_t)(at + 6);
+
+		memcpy(bytes + at, "\x0f\x84", 2); /* je */
+		memcpy(bytes + at + 2, &to, 4);
+	}
+	memcpy(bytes + size - 2, "\x5b\xc3", 2); /* pop %rbx; ret */
+	big = build(bytes, size, (const uint8_t[]){0}, 1);
+	for (size_t at = 1; at < size - 1; at++)
+		if (xf_unwind_row_find(big, BASE + at).base_offset != 16)
+			fail_msg("wrong row at %zu", at);
+	assert_int_equal(xf_unwind_row_find(big, BASE + size - 1).base_offset, 8);
+	xf_unwind_table_free(big);
+	free(bytes);
+}
+
+/* Code that jumps to itself, into the middle of what it has just executed, and a symbol for every
+ * byte: what two readings of the same bytes disagree on has a reason, and nothing hangs. */
+static void test_overlapping(void **state)
+{
+	static const uint8_t bytes[] = {
+	        /* 0 push %rbx */ 0x53,
+	        /* 1 mov $0x53fceb53,%eax: at 2 it reads push %rbx; jmp 1; push %rbx */ 0xb8,
+	        0x53,
+	        0xeb,
+	        0xfc,
+	        0x53,
+	        /* 6 jmp 2 */ 0xeb,
+	        0xfa,
+	        /* 8 jmp 8 */ 0xeb,
+	        0xfe,
+	};
+	static const uint8_t one[] = {0}, all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+	struct xf_unwind_table *table = build(bytes, sizeof(bytes), one, 1);
+
+	(void)state;
+	/* Each turn through 1, 2 and 3 pushes once more: RSP is nowhere known. */
+	assert_int_equal(xf_unwind_row_find(table, BASE).base_offset, 8);
+	assert_int_equal(xf_unwind_row_find(table, BASE + 6).kind, XF_ROW_UNDEFINED);
+	assert_int_equal(xf_unwind_row_find(table, BASE + 6).reason, XF_UNWIND_DISAGREEMENT);
+	xf_unwind_table_free(table);
+	table = build(bytes, sizeof(bytes), all, sizeof(all));
+	assert_int_equal(xf_unwind_row_find(table, BASE + 8).base_offset, 8);
+	xf_unwind_table_free(table);
+	table = build(bytes, sizeof(bytes), NULL, 0);
+	assert_int_equal(xf_unwind_table_measure(table).code_bytes, sizeof(bytes));
+	xf_unwind_table_free(table);
+}
+
 /* Pages with a row for every byte, with one row for many of them, and what ends in the middle. */
 static void test_pages(void **state)
 {
@@ -698,7 +782,8 @@ int main(void)
 	        cmocka_unit_test(test_no_code),      cmocka_unit_test(test_too_many),
 	        cmocka_unit_test(test_reasons),      cmocka_unit_test(test_explain),
 	        cmocka_unit_test(test_pages),        cmocka_unit_test(test_called_on_frame),
-	        cmocka_unit_test(test_error_code),
+	        cmocka_unit_test(test_error_code),   cmocka_unit_test(test_three_million_rows),
+	        cmocka_unit_test(test_overlapping),  cmocka_unit_test(test_function_of_a_megabyte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
