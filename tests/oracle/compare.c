@@ -6,9 +6,10 @@
  *
  * For every sample taken in Xen the log has the calls that had not returned at its NMI. Those at
  * and above the sample's RSP, whose return address is still in the captured words, are the true
- * chain. A sample counts as equal      the walk's return addresses are exactly the chain, and it
- * reached its end short      marked incomplete, and what it has is the inner part of the chain
- *   wrong      anything else
+ * chain. A sample counts as
+ *   equal   the walk's return addresses are exactly the chain, and it reached its end;
+ *   short   marked incomplete, and what it has is the inner part of the chain;
+ *   wrong   anything else.
  * Prints the counts, each difference, and by reason what was short. Status 0 unless one was wrong,
  * or a sample found no NMI of its own.
  */
@@ -50,6 +51,13 @@ struct chain {
 
 struct counts {
 	uint64_t equal, cut, wrong, unmatched, guest;
+	uint64_t either; /* of the equal ones: those for which two NMIs were as likely */
+};
+
+enum verdict {
+	EQUAL,
+	SHORT,
+	WRONG,
 };
 
 static struct pcpu pcpus[PCPUS_MAX];
@@ -226,15 +234,56 @@ static void tell(const struct xf_stacks *stacks, const char *what, const struct 
 	}
 }
 
+static enum verdict judge(const struct xf_stack *stack, const struct chain *chain)
+{
+	unsigned int returns = 0;
+
+	for (size_t i = 0; i < stack->nr; i++) {
+		if (stack->frames[i].interrupted)
+			continue;
+		if (returns == chain->nr || chain->returns_to[returns] != stack->frames[i].address)
+			return WRONG;
+		returns++;
+	}
+	if (stack->incomplete)
+		return SHORT;
+	return returns == chain->nr ? EQUAL : WRONG;
+}
+
+/*
+ * Where NMIs were lost beside this sample it is open on which side of it they were: whether another
+ * moment explains the sample's words as well as the chosen one, and its chain is the walk's.
+ */
+static bool equals_neighbour(const struct pcpu *pcpu, size_t index, const struct xf_stack *stack)
+{
+	uint32_t sequence = pcpu->samples[index].sample.sequence;
+	size_t chosen = pcpu->lost[index];
+	size_t from = index > 0 ? pcpu->lost[index - 1] : chosen;
+	size_t to = index + 1 < pcpu->nr_samples ? pcpu->lost[index + 1] : chosen;
+	int least = points(pcpu, index, chosen + sequence);
+
+	for (size_t lost = from; lost <= to; lost++) {
+		unsigned int gone;
+		struct chain chain;
+
+		if (lost == chosen || points(pcpu, index, lost + sequence) < least)
+			continue;
+		chain = chain_of(&pcpu->samples[index], &pcpu->moments[lost + sequence], &gone);
+		if (judge(stack, &chain) == EQUAL)
+			return true;
+	}
+	return false;
+}
+
 static void compare(const struct xf_stacks *stacks, const struct pcpu *pcpu, size_t index,
                     struct counts *counts)
 {
 	const struct xf_record *record = &pcpu->samples[index];
 	size_t moment = pcpu->lost[index] + record->sample.sequence;
+	enum verdict verdict;
 	struct chain chain;
 	struct xf_stack stack;
-	unsigned int gone, returns = 0;
-	bool inner = true;
+	unsigned int gone;
 
 	if (moment >= pcpu->nr) {
 		counts->unmatched++;
@@ -242,23 +291,17 @@ static void compare(const struct xf_stacks *stacks, const struct pcpu *pcpu, siz
 	}
 	chain = chain_of(record, &pcpu->moments[moment], &gone);
 	xf_stacks_walk(stacks, record, &stack);
-	for (size_t i = 0; i < stack.nr; i++) {
-		if (stack.frames[i].interrupted)
-			continue;
-		inner = inner && returns < chain.nr &&
-		        chain.returns_to[returns] == stack.frames[i].address;
-		returns++;
+	verdict = judge(&stack, &chain);
+	if (verdict == WRONG && equals_neighbour(pcpu, index, &stack)) {
+		verdict = EQUAL;
+		counts->either++;
 	}
-	if (inner && returns == chain.nr && !stack.incomplete) {
-		counts->equal++;
-		return;
-	}
-	if (inner && stack.incomplete) {
-		if (counts->cut++ < TOLD_MAX)
-			tell(stacks, "short", record, &stack, &chain);
-		return;
-	}
-	if (counts->wrong++ < TOLD_MAX)
+	counts->equal += verdict == EQUAL;
+	counts->cut += verdict == SHORT;
+	counts->wrong += verdict == WRONG;
+	if (verdict == SHORT && counts->cut <= TOLD_MAX)
+		tell(stacks, "short", record, &stack, &chain);
+	if (verdict == WRONG && counts->wrong <= TOLD_MAX)
 		tell(stacks, "wrong", record, &stack, &chain);
 }
 
@@ -318,8 +361,9 @@ int main(int argc, char **argv)
 	for (unsigned int i = 0; i < PCPUS_MAX; i++)
 		compare_pcpu(stacks, &pcpus[i], &counts);
 	printf("%" PRIu64 " samples in Xen: %" PRIu64 " equal, %" PRIu64 " short, %" PRIu64
-	       " wrong, %" PRIu64 " without their NMI; %" PRIu64 " not compared (guests, idle)\n",
+	       " wrong, %" PRIu64 " without their NMI; %" PRIu64
+	       " equal to one of two as likely NMIs; %" PRIu64 " not compared (guests, idle)\n",
 	       counts.equal + counts.cut + counts.wrong + counts.unmatched, counts.equal,
-	       counts.cut, counts.wrong, counts.unmatched, counts.guest);
+	       counts.cut, counts.wrong, counts.unmatched, counts.either, counts.guest);
 	return counts.wrong || counts.unmatched || !counts.equal;
 }
