@@ -239,7 +239,8 @@ static int adopt_orphans(struct xf_graph *graph, const struct xf_decoder *decode
 			continue;
 		}
 		graph->marks[offset] |= XF_MARK_ORPHAN;
-		if (behind_filler(graph, offset) && (graph->code->address + offset) % 16 == 0)
+		if (behind_filler(graph, offset) &&
+		    (graph->code->address + offset) % XF_FUNCTION_ALIGNMENT == 0)
 			graph->marks[offset] |= XF_MARK_ALIGNED;
 		ret = pend(pending, offset);
 		if (ret == 0)

@@ -23,6 +23,16 @@ uint32_t xf_graph_block(const struct xf_graph *graph, uint32_t offset)
 	return leaders->before + __builtin_popcountll(leaders->bits & (bit - 1));
 }
 
+bool xf_graph_begins_behind(const struct xf_graph *graph, uint32_t offset)
+{
+	uint32_t start = offset;
+
+	while (offset < graph->code->size && (graph->marks[offset] & XF_MARK_PADDING) &&
+	       (offset == start || (graph->code->address + offset) % XF_FUNCTION_ALIGNMENT != 0))
+		offset++;
+	return offset != start && (graph->code->address + offset) % XF_FUNCTION_ALIGNMENT == 0;
+}
+
 /*
  * What one operation says about a called piece of code, @depth bytes of stack below the word
  * where the call left its return address. Return: true where it drops or replaces that address.
@@ -263,7 +273,7 @@ static int make_edges(struct xf_graph *graph)
 
 bool xf_block_falls(const struct xf_graph *graph, const struct xf_block *block)
 {
-	if (block->fall == XF_NOWHERE)
+	if (block->fall == XF_NOWHERE || (block->flags & XF_BLOCK_DOUBTED))
 		return false;
 	if (block->flow != XF_FLOW_CALL)
 		return true;
@@ -419,12 +429,19 @@ int xf_graph_build(struct xf_graph *graph, const struct xf_code *code, const uin
 		ret = make_edges(graph);
 	if (ret != 0)
 		return ret;
-	find_returns(graph);
 	assume_entries(graph);
+	xf_graph_settle(graph);
+	return 0;
+}
+
+void xf_graph_settle(struct xf_graph *graph)
+{
+	for (size_t i = 0; i < graph->nr_blocks; i++)
+		graph->blocks[i].flags &= XF_BLOCK_OVER | XF_BLOCK_DOUBTED;
+	find_returns(graph);
 	find_live(graph);
 	find_thunks(graph);
 	find_joined(graph);
-	return 0;
 }
 
 void xf_graph_free(struct xf_graph *graph)

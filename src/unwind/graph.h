@@ -45,6 +45,7 @@ enum xf_block_flags {
 	XF_BLOCK_CALLED = 1 << 2,  /* a live call names it */
 	XF_BLOCK_JOINED = 1 << 3,  /* live code of another function jumps or falls into it */
 	XF_BLOCK_OVER = 1 << 4,    /* ends in a call that only pushes an address (over data) */
+	XF_BLOCK_DOUBTED = 1 << 5, /* ends in a call of which nothing says that it comes back */
 };
 
 struct xf_block {
@@ -97,6 +98,17 @@ struct xf_graph {
 int xf_graph_build(struct xf_graph *graph, const struct xf_code *code, const uint64_t *entries,
                    size_t nr_entries);
 void xf_graph_free(struct xf_graph *graph);
+
+/* Finds anew which blocks return, are live, called and joined: after XF_BLOCK_DOUBTED was set or
+ * cleared on some. */
+void xf_graph_settle(struct xf_graph *graph);
+
+/* Where compilers let functions begin. */
+#define XF_FUNCTION_ALIGNMENT 16
+
+/* Is there filler, and nothing else, between @offset and the next multiple of
+ * XF_FUNCTION_ALIGNMENT? */
+bool xf_graph_begins_behind(const struct xf_graph *graph, uint32_t offset);
 
 /* Return: the block that begins at @offset, XF_NOWHERE if none does. */
 uint32_t xf_graph_block(const struct xf_graph *graph, uint32_t offset);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "unwind/back.h"
+#include "unwind/doubt.h"
 
 /* One run over the code. */
 struct run {
@@ -171,8 +172,8 @@ static bool is_interrupt_entry(const struct run *run, uint32_t index)
 }
 
 /*
- * Does the block @index begin by dropping a word? Hardware leaves at most an error code below its frame:
- * what is dropped from a stack where more of a frame is already built is a return address.
+ * Does the block @index begin by dropping a word? Hardware leaves at most an error code below its
+ * frame: what is dropped from a stack where more of a frame is already built is a return address.
  */
 static bool drops_return_address(const struct run *run, uint32_t index)
 {
@@ -365,11 +366,21 @@ static void seed_switch_arms(struct run *run)
 	}
 }
 
+/* What stands apart is taken for functions. */
 static void seed_apart(struct run *run)
 {
 	const struct xf_state called = xf_state_called();
 
 	run->ground = XF_GROUND_APART;
+	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
+		const struct xf_block *block = &run->graph->blocks[i];
+
+		/* What follows a call that is not believed to come back. */
+		if (!(block->flags & XF_BLOCK_DOUBTED) || run->before[block->fall] != 0)
+			continue;
+		arrive(run, block->fall, &called);
+		settle(run);
+	}
 	for (size_t i = 0; i < run->graph->nr_blocks; i++) {
 		if (run->before[i] != 0 ||
 		    !(run->graph->marks[run->graph->blocks[i].first] & XF_MARK_ALIGNED))
@@ -409,6 +420,8 @@ int xf_infer(struct xf_inference *inference, const struct xf_code *code, const u
 
 	memset(inference, 0, sizeof(*inference));
 	ret = xf_graph_build(&inference->graph, code, entries, nr_entries);
+	if (ret == 0)
+		ret = xf_doubt_settle(&inference->graph);
 	if (ret != 0)
 		return ret;
 	inference->before = calloc(inference->graph.nr_blocks + 1, sizeof(*inference->before));

@@ -121,6 +121,38 @@ static const uint8_t error_code[] = {
 	/*  5 iretq */ 0x48, 0xcf,
 };
 
+static const uint8_t never_back[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 test %edi,%edi */ 0x85, 0xff,
+	/*  3 je 0x7 */ 0x74, 0x02,
+	/*  5 pop %rbx */ 0x5b,
+	/*  6 ret */ 0xc3,
+	/*  7 call 0x30 */ 0xe8, 0x24, 0x00, 0x00, 0x00,
+	/*  c nopl 0x0(%rax) */ 0x0f, 0x1f, 0x40, 0x00,
+	/* 10 push %rbp */ 0x55,
+	/* 11 push %rbx */ 0x53,
+	/* 12 pop %rbx */ 0x5b,
+	/* 13 pop %rbp */ 0x5d,
+	/* 14 ret */ 0xc3,
+	/* int3 */ 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* 30 jmp *0x0(%rip) */ 0xff, 0x25, 0x00, 0x00, 0x00, 0x00,
+};
+
+static const uint8_t comes_back[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 push %rbp */ 0x55,
+	/*  2 push %r12 */ 0x41, 0x54,
+	/*  4 call *0x0(%rip) */ 0xff, 0x15, 0x00, 0x00, 0x00, 0x00,
+	/*  a nopw 0x0(%rax,%rax,1) */ 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00,
+	/* 10 dec %ebx */ 0xff, 0xcb,
+	/* 12 jne 0x10 */ 0x75, 0xfc,
+	/* 14 pop %r12 */ 0x41, 0x5c,
+	/* 16 pop %rbp */ 0x5d,
+	/* 17 pop %rbx */ 0x5b,
+	/* 18 ret */ 0xc3,
+};
+
 static const uint8_t disagreement[] = {
 	/*  0 test %edi,%edi */ 0x85, 0xff,
 	/*  2 je 0x5 */ 0x74, 0x01,
@@ -407,6 +439,36 @@ static void test_error_code(void **state)
 
 	(void)state;
 	CHECK(error_code, entries, expected);
+}
+
+/* A call of an imported function, then filler: what follows leads to a return with nothing on the
+ * stack, so it is the next function. */
+static void test_never_back(void **state)
+{
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        CALL(0x05, 16, XF_RBP_SAME, 0), CALL(0x07, 16, XF_RBP_SAME, 0),
+	        CALL(0x10, 8, XF_RBP_SAME, 0),  CALL(0x11, 16, XF_RBP_SAME, 0),
+	        CALL(0x14, 8, XF_RBP_SAME, 0),  CALL(0x30, 8, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(never_back, entries, expected);
+}
+
+/* The same, but what follows is an aligned loop, which leads to a return by three pops. */
+static void test_comes_back(void **state)
+{
+	static const uint8_t entries[] = {0};
+	static const struct expected expected[] = {
+	        CALL(0x04, 32, XF_RBP_SAME, 0),
+	        CALL(0x0a, 32, XF_RBP_SAME, 0),
+	        CALL(0x10, 32, XF_RBP_SAME, 0),
+	        CALL(0x18, 8, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(comes_back, entries, expected);
 }
 
 static void test_disagreement(void **state)
@@ -783,6 +845,7 @@ int main(void)
 	        cmocka_unit_test(test_reasons),      cmocka_unit_test(test_explain),
 	        cmocka_unit_test(test_pages),        cmocka_unit_test(test_called_on_frame),
 	        cmocka_unit_test(test_error_code),   cmocka_unit_test(test_three_million_rows),
+	        cmocka_unit_test(test_never_back),   cmocka_unit_test(test_comes_back),
 	        cmocka_unit_test(test_overlapping),  cmocka_unit_test(test_function_of_a_megabyte),
 	};
 

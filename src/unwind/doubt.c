@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/doubt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "unwind/transfer.h"
+
+/* How many blocks are looked at, in the order that leads farthest, for a return. */
+#define BLOCKS_MAX 256u
+
+/* Each turn may believe calls because of those that the turn before has believed. */
+#define TURNS 8u
+
+/* A walk along the code behind a call. */
+struct search {
+	const struct xf_graph *graph;
+	uint32_t *seen; /* for each block: the last search that came by */
+	uint32_t number;
+	struct {
+		uint32_t block;
+		struct xf_state before;
+	} pending[BLOCKS_MAX];
+	unsigned int nr_pending, nr_seen;
+};
+
+/* Is the function in @block, which is called, nothing but a jump through a pointer? */
+static bool is_stub(const struct xf_graph *graph, const struct xf_block *block)
+{
+	struct xf_place at = xf_place_first(graph, block);
+	unsigned int nr_ops = 0;
+
+	for (; at.offset < block->end; xf_place_next(&at))
+		nr_ops += at.insn->nr_ops;
+	return block->flow == XF_FLOW_JUMP_INDIRECT && nr_ops == 0;
+}
+
+/* Without filler only a name makes it likely that a function begins behind a call. */
+static bool may_be_followed(const struct xf_graph *graph, uint32_t offset)
+{
+	return xf_graph_begins_behind(graph, offset) ||
+	       ((graph->code->address + offset) % XF_FUNCTION_ALIGNMENT == 0 &&
+	        offset < graph->code->size && (graph->marks[offset] & XF_MARK_ENTRY));
+}
+
+static bool is_doubtful(const struct xf_graph *graph, const struct xf_block *block)
+{
+	if (block->fall == XF_NOWHERE || !may_be_followed(graph, block->end))
+		return false;
+	if (block->flow == XF_FLOW_CALL && !(block->flags & XF_BLOCK_OVER))
+		return block->jump != XF_NOWHERE && is_stub(graph, &graph->blocks[block->jump]);
+	return block->flow == XF_FLOW_CALL_INDIRECT;
+}
+
+/* Return: whether there are any. */
+static bool doubt_calls(struct xf_graph *graph)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < graph->nr_blocks; i++) {
+		if (!is_doubtful(graph, &graph->blocks[i]))
+			continue;
+		graph->blocks[i].flags |= XF_BLOCK_DOUBTED;
+		found = true;
+	}
+	return found;
+}
+
+static void pend(struct search *search, uint32_t block, const struct xf_state *before)
+{
+	if (block == XF_NOWHERE || search->seen[block] == search->number ||
+	    search->nr_seen == BLOCKS_MAX)
+		return;
+	search->seen[block] = search->number;
+	search->nr_seen++;
+	search->pending[search->nr_pending].block = block;
+	search->pending[search->nr_pending++].before = *before;
+}
+
+/* Sends the state behind @block on to where it leads: what follows is looked at before what is
+ * jumped to. */
+static void pend_next(struct search *search, const struct xf_block *block, struct xf_state *state)
+{
+	bool called = block->flow == XF_FLOW_CALL || block->flow == XF_FLOW_CALL_INDIRECT;
+
+	if (block->flow == XF_FLOW_JUMP || block->flow == XF_FLOW_BRANCH)
+		pend(search, block->jump, state);
+	if (block->flow == XF_FLOW_TRAP || !xf_block_falls(search->graph, block))
+		return;
+	if (called)
+		xf_state_after_call(state);
+	pend(search, block->fall, state);
+}
+
+/*
+ * Follows the code from @block on to a return, where RSP must be at the return address.
+ * Return: whether one was found, and in *@above how far above RSP at the beginning that is.
+ */
+static bool find_return(struct search *search, uint32_t block, int32_t *above)
+{
+	struct xf_state state = xf_state_called();
+
+	search->number++;
+	search->nr_pending = search->nr_seen = 0;
+	state.reg[XF_REG_RBP] = XF_VALUE_UNKNOWN;
+	pend(search, block, &state);
+	while (search->nr_pending != 0) {
+		const struct xf_block *next;
+		struct xf_place at;
+		xf_value rsp;
+
+		search->nr_pending--;
+		next = &search->graph->blocks[search->pending[search->nr_pending].block];
+		state = search->pending[search->nr_pending].before;
+		for (at = xf_place_first(search->graph, next); at.offset < next->end;
+		     xf_place_next(&at))
+			xf_state_step(&state, at.insn->kills, at.ops, at.insn->nr_ops,
+			              at.offset + 1);
+		rsp = state.reg[XF_REG_RSP];
+		if (xf_value_origin(rsp) != XF_ORIGIN_FRAME)
+			continue;
+		if (next->flow == XF_FLOW_RETURN) {
+			*above = xf_value_offset(rsp) + 8;
+			return true;
+		}
+		pend_next(search, next, &state);
+	}
+	return false;
+}
+
+/* Return: whether a call was found to come back. */
+static bool believe_calls(struct xf_graph *graph, struct search *search)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < graph->nr_blocks; i++) {
+		struct xf_block *block = &graph->blocks[i];
+		int32_t above;
+
+		if (!(block->flags & XF_BLOCK_DOUBTED) ||
+		    !find_return(search, block->fall, &above) || above <= 0)
+			continue;
+		block->flags &= ~XF_BLOCK_DOUBTED;
+		found = true;
+	}
+	return found;
+}
+
+int xf_doubt_settle(struct xf_graph *graph)
+{
+	struct search *search;
+	bool found = true;
+
+	if (!doubt_calls(graph))
+		return 0;
+	search = malloc(sizeof(*search));
+	if (search == NULL)
+		return -ENOMEM;
+	*search =
+	        (struct search){.graph = graph, .seen = calloc(graph->nr_blocks, sizeof(uint32_t))};
+	if (search->seen == NULL) {
+		free(search);
+		return -ENOMEM;
+	}
+	xf_graph_settle(graph);
+	for (unsigned int turn = 0; found && turn < TURNS; turn++) {
+		found = believe_calls(graph, search);
+		if (found)
+			xf_graph_settle(graph);
+	}
+	free(search->seen);
+	free(search);
+	return 0;
+}
