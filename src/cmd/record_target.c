@@ -42,21 +42,19 @@ static int check_old(const char *path, struct xf_error *error)
 	return result;
 }
 
+/* For its owner alone, as perf's recordings are: it tells where the hypervisor and guests have
+ * what. */
 static int open_beside(struct xf_record_target *target)
 {
-	mode_t mask = umask(0);
 	int fd;
 
-	umask(mask);
 	if (asprintf(&target->temporary, "%s.XXXXXX", target->path) < 0) {
 		target->temporary = NULL;
 		return -1;
 	}
 	fd = mkostemp(target->temporary, O_CLOEXEC);
-	if (fd >= 0) {
-		fchmod(fd, 0644 & ~mask);
+	if (fd >= 0)
 		return fd;
-	}
 	free(target->temporary);
 	target->temporary = NULL;
 	return -1;

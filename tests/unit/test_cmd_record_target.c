@@ -25,7 +25,6 @@ static struct xf_error error;
 static int enter_directory(void **state)
 {
 	(void)state;
-	umask(022);
 	return mkdtemp(directory) ? chdir(directory) : -1;
 }
 
@@ -113,7 +112,7 @@ static void a_recording_has_its_name_once_it_has_begun(void **state)
 	want("x", "host,samples");
 	assert_int_equal(nr_files(), 1);
 	assert_int_equal(stat("x", &status), 0);
-	assert_int_equal(status.st_mode & 0777, 0644);
+	assert_int_equal(status.st_mode & 0777, 0600);
 }
 
 static void the_one_before_is_kept(void **state)
