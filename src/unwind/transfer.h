@@ -72,8 +72,8 @@ struct xf_state {
 	uint32_t align_site; /* which instruction made XF_ORIGIN_ALIGNED what it is; 0: none */
 	uint8_t kind;        /* enum xf_state_kind */
 	uint8_t reason;      /* enum xf_unwind_reason: why RSP is unknown */
-	/* Entered by a call although it works on an interrupt's frame: the return address lies so many
-	 * words below the base, and only until RSP is above it; 0: there is none. */
+	/* Entered by a call although it works on an interrupt's frame: the return address lies so
+	 * many words below the base, and only until RSP is above it; 0: there is none. */
 	uint8_t called_words;
 	uint8_t unused; /* 0: states are compared byte by byte */
 };
@@ -85,8 +85,8 @@ struct xf_state xf_state_called(void);
  * interrupted RBP is: XF_VALUE_CALLER_RBP in the register, or a place on the stack. */
 struct xf_state xf_state_interrupted(int32_t above, xf_value rbp);
 
-/* The same for code that drops the return address of a call that went there: continue_pv_domain, which
- * Xen calls on a fresh stack. RSP points to that return address. */
+/* The same for code that drops the return address of a call that went there: continue_pv_domain,
+ * which Xen calls on a fresh stack. RSP points to that return address. */
 struct xf_state xf_state_called_on(const struct xf_state *interrupted);
 
 /* Applies one instruction's effect to @state. @site tells instructions apart; not 0. */
