@@ -6,8 +6,9 @@
 
 #include "unwind/transfer.h"
 
-/* How many blocks are looked at, in the order that leads farthest, for a return. */
+/* How much code is looked at, in the order that leads farthest, for a return. */
 #define BLOCKS_MAX 256u
+#define INSNS_MAX  2000u
 
 /* Each turn may believe calls because of those that the turn before has believed. */
 #define TURNS 8u
@@ -21,7 +22,7 @@ struct search {
 		uint32_t block;
 		struct xf_state before;
 	} pending[BLOCKS_MAX];
-	unsigned int nr_pending, nr_seen;
+	unsigned int nr_pending, nr_seen, nr_insns;
 };
 
 /* Is the function in @block, which is called, nothing but a jump through a pointer? */
@@ -92,6 +93,17 @@ static void pend_next(struct search *search, const struct xf_block *block, struc
 	pend(search, block->fall, state);
 }
 
+/* Turns @state from what is known before @block to what is known behind it. */
+static void step_block(struct search *search, const struct xf_block *block, struct xf_state *state)
+{
+	struct xf_place at = xf_place_first(search->graph, block);
+
+	for (; at.offset < block->end && search->nr_insns < INSNS_MAX; search->nr_insns++) {
+		xf_state_step(state, at.insn->kills, at.ops, at.insn->nr_ops, at.offset + 1);
+		xf_place_next(&at);
+	}
+}
+
 /*
  * Follows the code from @block on to a return, where RSP must be at the return address.
  * Return: whether one was found, and in *@above how far above RSP at the beginning that is.
@@ -101,22 +113,20 @@ static bool find_return(struct search *search, uint32_t block, int32_t *above)
 	struct xf_state state = xf_state_called();
 
 	search->number++;
-	search->nr_pending = search->nr_seen = 0;
+	search->nr_pending = search->nr_seen = search->nr_insns = 0;
 	state.reg[XF_REG_RBP] = XF_VALUE_UNKNOWN;
 	pend(search, block, &state);
 	while (search->nr_pending != 0) {
 		const struct xf_block *next;
-		struct xf_place at;
 		xf_value rsp;
 
 		search->nr_pending--;
 		next = &search->graph->blocks[search->pending[search->nr_pending].block];
 		state = search->pending[search->nr_pending].before;
-		for (at = xf_place_first(search->graph, next); at.offset < next->end;
-		     xf_place_next(&at))
-			xf_state_step(&state, at.insn->kills, at.ops, at.insn->nr_ops,
-			              at.offset + 1);
+		step_block(search, next, &state);
 		rsp = state.reg[XF_REG_RSP];
+		if (search->nr_insns == INSNS_MAX)
+			return false;
 		if (xf_value_origin(rsp) != XF_ORIGIN_FRAME)
 			continue;
 		if (next->flow == XF_FLOW_RETURN) {
