@@ -86,6 +86,9 @@ static int write_info(struct xf_record_file *file, const struct xf_host *host,
 	                        (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	xf_recording_write_info(writer, "text.start", "0x%" PRIx64, host->text.start);
 	xf_recording_write_info(writer, "text.end", "0x%" PRIx64, host->text.end);
+	xf_recording_write_info(writer, "livepatch.start", "0x%" PRIx64,
+	                        host->config.livepatch_start);
+	xf_recording_write_info(writer, "livepatch.end", "0x%" PRIx64, host->config.livepatch_end);
 	return result ? result : xf_recording_flush(writer);
 }
 

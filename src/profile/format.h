@@ -26,7 +26,8 @@ enum xf_chunk_flags {
 enum xf_chunk_type {
 	/* "key=value\n" lines, UTF-8: host, xen.version, xen.build-id, xen.commandline, pcpus,
 	   frequency, tsc.hz, start.tsc, start.time (ns since 1970), sampling.start.tsc,
-	   sampling.end.tsc, end.tsc, text.start, text.end, xenflame.version, recorded.by ...
+	   sampling.end.tsc, end.tsc, text.start, text.end, livepatch.start, livepatch.end,
+	   xenflame.version, recorded.by ...
 	   Later chunks of this type add or replace keys. */
 	XF_CHUNK_INFO = 1,
 	/* symbols of the hypervisor: { u64 address, u32 size, u8 type, NUL-terminated name }* */

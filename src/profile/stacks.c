@@ -10,6 +10,10 @@
 /* Xen's image and a few live patches; a recording with more than this is not an honest one. */
 #define TABLES_MAX 64u
 
+/* The pages of code that Xen makes for each pCPU lie at the end of where it loads live patches,
+ * pCPU 0's last (xen/arch/x86/smpboot.c, alloc_stub_page); there are 4095 pCPUs at most. */
+#define STUBS_BYTES (4095u * 4096u)
+
 struct xf_stacks {
 	const struct xf_recording *recording;
 	const struct xf_symbols *symbols;
@@ -21,6 +25,8 @@ struct xf_stacks {
 	uint64_t text_end;
 	uint64_t entry_start; /* of it, the part that enters and leaves Xen */
 	uint64_t entry_end;
+	uint64_t livepatch_start; /* where Xen loads live patches; both 0: not known */
+	uint64_t livepatch_end;
 };
 
 static void find_text(struct xf_stacks *stacks)
@@ -34,6 +40,8 @@ static void find_text(struct xf_stacks *stacks)
 	        xf_recording_info_number(stacks->recording, "text.start", nr ? code[0].address : 0);
 	stacks->text_end = xf_recording_info_number(
 	        stacks->recording, "text.end", nr ? code[0].address + code[0].size : UINT64_MAX);
+	stacks->livepatch_start = xf_recording_info_number(stacks->recording, "livepatch.start", 0);
+	stacks->livepatch_end = xf_recording_info_number(stacks->recording, "livepatch.end", 0);
 	if (start && end) {
 		stacks->entry_start = start->address;
 		stacks->entry_end = end->address;
@@ -179,6 +187,19 @@ static const struct xf_symbol *find_symbol(const struct xf_stacks *stacks,
 	return symbol;
 }
 
+/* What is known of an address that neither a symbol nor a live patch of the recording covers. */
+static void name_stranger(const struct xf_stacks *stacks, uint64_t address, struct xf_place *place)
+{
+	bool loaded = address >= stacks->livepatch_start && address < stacks->livepatch_end;
+
+	place->kind = loaded ? XF_FRAME_XEN : XF_FRAME_UNKNOWN;
+	if (loaded && stacks->livepatch_end - address <= STUBS_BYTES)
+		snprintf(place->text, sizeof(place->text), "[run-time stub]");
+	else
+		snprintf(place->text, sizeof(place->text), "[%s 0x%" PRIx64 "]",
+		         loaded ? "live patch" : "unknown", address);
+}
+
 void xf_stacks_name(const struct xf_stacks *stacks, struct xf_frame frame, bool entering,
                     struct xf_place *place)
 {
@@ -201,9 +222,7 @@ void xf_stacks_name(const struct xf_stacks *stacks, struct xf_frame frame, bool 
 	} else if (entering) {
 		place->name = "[syscall entry]";
 	} else {
-		place->kind = XF_FRAME_UNKNOWN;
-		snprintf(place->text, sizeof(place->text), "[unknown 0x%" PRIx64 "]",
-		         frame.address);
+		name_stranger(stacks, frame.address, place);
 	}
 }
 

@@ -254,7 +254,7 @@ test_steps() {
 		apply-as-invalid 5 livepatch:3:3=EINVAL build-id or state does not fit
 		waiting-for-the-agent 1 tbuf:2=EIO@2 trace event mask
 		renewing-in-the-middle 1 tbuf:2=EIO@8-9 trace event mask
-		asking-for-the-state-in-the-middle 1 livepatch:1=EIO@3 asking for a live patch's state
+		asking-for-the-state-in-the-middle 1 livepatch:1<tbuf:2*2=EIO@1 asking for a live patch's state
 	END
 	expect apply-that-is-busy-once-is-tried-again 0 'samples' \
 		lab_exec env XF_FAIL=livepatch:3:3=EBUSY@1 xf record -t 1 -o /tmp/x.data

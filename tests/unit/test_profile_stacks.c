@@ -17,6 +17,8 @@
 #define PATCH 0xffff82d040800000ull
 #define AGENT (PATCH + 0x1000)
 
+#define PATCHES_END 0xffff82d080000000ull
+
 struct bytes {
 	uint8_t *at;
 	size_t size;
@@ -82,6 +84,8 @@ static struct xf_recording *make_recording(struct bytes *bytes)
 	xf_symbols_finish(symbols);
 	xf_recording_write_symbols(writer, symbols);
 	xf_recording_write_code(writer, TEXT, code, sizeof(code));
+	xf_recording_write_info(writer, "livepatch.start", "0x%llx", PATCH);
+	xf_recording_write_info(writer, "livepatch.end", "0x%llx", PATCHES_END);
 	xf_recording_write_livepatch(writer, &patch);
 	xf_recording_write_livepatch(writer, &agent);
 	write_samples(writer);
@@ -114,7 +118,11 @@ static void addresses_are_named(void **state)
 	        {{TEXT + 0x40, true}, true, "[syscall entry]", 0, XF_FRAME_XEN},
 	        {{PATCH, true}, false, "[fix]", 0, XF_FRAME_XEN},
 	        {{PATCH + 64, false}, false, "[fix]", 64, XF_FRAME_XEN},
-	        {{PATCH + 64, true}, false, "[unknown 0xffff82d040800040]", 0, XF_FRAME_UNKNOWN},
+	        {{PATCH + 64, true}, false, "[live patch 0xffff82d040800040]", 0, XF_FRAME_XEN},
+	        {{PATCH - 1, true}, false, "[unknown 0xffff82d0407fffff]", 0, XF_FRAME_UNKNOWN},
+	        {{PATCHES_END - 0x1fc0, true}, false, "[run-time stub]", 0, XF_FRAME_XEN},
+	        {{PATCHES_END - 0x1fc0, true}, true, "[syscall entry]", 0, XF_FRAME_XEN},
+	        {{PATCHES_END, true}, false, "[unknown 0xffff82d080000000]", 0, XF_FRAME_UNKNOWN},
 	        {{AGENT + 8, true}, false, "[xenflame-agent]", 8, XF_FRAME_AGENT},
 	        {{0, false}, false, "[unknown 0x0]", 0, XF_FRAME_UNKNOWN},
 	};

@@ -3,10 +3,11 @@
  * To be preloaded into xenflame: chosen hypercalls fail, or bring a signal, and those that change
  * the host are noted.
  *
- * XF_FAIL=RULE,RULE...; a RULE is CALL=WHAT[@FIRST[-[LAST]]]
+ * XF_FAIL=RULE,RULE...; a RULE is CALL[<EARLIER*TIMES]=WHAT[@FIRST[-[LAST]]]
  *   CALL: sysctl:COMMAND, tbuf:OP (sysctl 2), livepatch:OP[:ACTION] (sysctl 27), platform:COMMAND;
  *         and of all that begin so: livepatch:3 is any action. tbuf:2:LOW has the mask's low 12
  *         bits, by which the recorder says that it is alive, or with 0 that the agent is to stop
+ *   <: only calls that come after so many of EARLIER count; waiting takes as many calls as it takes
  *   WHAT: ENOSYS, ENOMEM ... or a number, and the call is not made and fails so; or SIGINT ...,
  *         and this process gets the signal, then the call is made
  *   @: which of the matching calls, from 1: @2 the second, @2- it and all later ones, @2-4; or all
@@ -35,8 +36,10 @@
 
 struct rule {
 	char call[32];
-	int error;  /* 0: none */
-	int signal; /* 0: none */
+	char earlier[32];   /* empty: none */
+	unsigned int times; /* that @earlier is still to be seen */
+	int error;          /* 0: none */
+	int signal;         /* 0: none */
 	unsigned int first, last;
 	unsigned int seen;
 };
@@ -79,10 +82,13 @@ static void read_rule(const char *text, struct rule *rule)
 {
 	char what[32] = "", range[32] = "";
 	int fields = sscanf(text, "%31[^=]=%31[^@]@%31s", rule->call, what, range);
-	char *dash = strchr(range, '-');
+	char *dash = strchr(range, '-'), *earlier = strchr(rule->call, '<');
 
-	if (fields < 2)
+	if (fields < 2 ||
+	    (earlier && sscanf(earlier, "<%31[^*]*%u", rule->earlier, &rule->times) != 2))
 		wrong(text);
+	if (earlier)
+		*earlier = '\0';
 	read_what(what, rule);
 	rule->first = fields == 3 ? (unsigned int)atoi(range) : 1;
 	rule->last = fields < 3 ? ~0u : rule->first;
@@ -119,6 +125,10 @@ static bool names(const char *rule, const char *call)
 /* Counts the call where the rule names it. Return: whether it is one of those meant. */
 static bool matches(struct rule *rule, const char *general, const char *special)
 {
+	if (rule->times) {
+		rule->times -= names(rule->earlier, general) || names(rule->earlier, special);
+		return false;
+	}
 	if (!rule->call[0] || (!names(rule->call, general) && !names(rule->call, special)))
 		return false;
 	rule->seen++;
