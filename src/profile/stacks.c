@@ -12,7 +12,7 @@
 
 /* The pages of code that Xen makes for each pCPU lie at the end of where it loads live patches,
  * pCPU 0's last (xen/arch/x86/smpboot.c, alloc_stub_page); there are 4095 pCPUs at most. */
-#define STUBS_BYTES (4095u * 4096u)
+#define STUBS_BYTES (4095ull * 4096)
 
 struct xf_stacks {
 	const struct xf_recording *recording;
