@@ -99,7 +99,7 @@ static enum fate find_fate(Dwarf_Frame *frame, int reg, uint64_t rip, struct xf_
 }
 
 /* Return: whether @term is a place, or a value, at a distance from the frame's base, in *@offset.
- */
+ * The rules may name any two numbers: some have no distance. */
 static bool from_base(const struct xf_term *term, const struct xf_term *cfa, int64_t *offset)
 {
 	if (term->kind != XF_TERM_REGISTER)
@@ -107,8 +107,8 @@ static bool from_base(const struct xf_term *term, const struct xf_term *cfa, int
 	*offset = term->offset;
 	if (term->reg == XF_DWARF_CFA)
 		return true;
-	*offset -= cfa->offset;
-	return cfa->kind == XF_TERM_REGISTER && cfa->reg == term->reg;
+	return cfa->kind == XF_TERM_REGISTER && cfa->reg == term->reg &&
+	       !__builtin_sub_overflow(term->offset, cfa->offset, offset);
 }
 
 static void set_rbp(Dwarf_Frame *frame, const struct xf_term *cfa, uint64_t rip,
