@@ -21,9 +21,9 @@ bench-programs: $(bench_programs)
 
 $(B)/bench/bench_table $(B)/bench/bench_objtool: $(B)/bench/%: $(B)/bench/%.o $(bench_common) $(bench_unwind)
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lZydis
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
 $(B)/bench/bench_walk: $(patsubst %.c,$(B)/bench/%.o,bench_walk.c samples.c rival_dwfl.c rival_libunwind.c) \
 		$(bench_common) $(pure_objects)
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS) -ldw $(LIBUNWIND)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS) $(LIBUNWIND)

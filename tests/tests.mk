@@ -61,7 +61,7 @@ $(T)/make_recording: tests/golden/make_recording.c $(pure_sources:%.c=$(B)/%.o)
 include tests/fake/fake.mk
 
 .PHONY: sweep
-unit: $(unit_programs) $(T)/make_recording $(T)/compare_with_oracle $(B)/lab/liboracle.so
+unit: $(unit_programs) $(T)/make_recording $(T)/compare_with_oracle $(T)/compare_with_cfi $(B)/lab/liboracle.so bench-programs
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
 
