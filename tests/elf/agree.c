@@ -18,12 +18,6 @@ const char *const difference_names[NR_DIFFERENCES] = {
 /* By enum xf_ground. */
 const char *const ground_names[NR_GROUNDS] = {"none", "flow", "trap", "behind", "switch", "apart"};
 
-/* What is known before the instruction at an offset. */
-struct known {
-	uint32_t number; /* of the state */
-	uint8_t ground;
-};
-
 /* Everything that one comparison needs. */
 struct comparison {
 	struct xf_inference inference;
@@ -33,31 +27,28 @@ struct comparison {
 	struct agreement *agreement;
 };
 
-/* The inference keeps states by block. */
-static int spread_states(struct comparison *comparison)
+struct known *spread_states(struct xf_inference *inference)
 {
-	struct xf_inference *inference = &comparison->inference;
 	const struct xf_graph *graph = &inference->graph;
+	struct known *known = calloc(graph->code->size, sizeof(*known));
 
-	comparison->known = calloc(graph->code->size, sizeof(*comparison->known));
-	if (comparison->known == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < graph->nr_blocks; i++) {
+	for (size_t i = 0; known != NULL && i < graph->nr_blocks; i++) {
 		struct xf_state state = *xf_infer_before(inference, i);
 		struct xf_place at = xf_place_first(graph, &graph->blocks[i]);
 
 		if (state.kind == XF_STATE_NONE)
 			continue;
 		for (; at.offset < graph->blocks[i].end; xf_place_next(&at)) {
-			struct known *known = &comparison->known[at.offset];
-
-			if (xf_states_number(&inference->states, &state, &known->number) != 0)
-				return -ENOMEM;
-			known->ground = inference->ground[i];
+			if (xf_states_number(&inference->states, &state,
+			                     &known[at.offset].number) != 0) {
+				free(known);
+				return NULL;
+			}
+			known[at.offset].ground = inference->ground[i];
 			xf_infer_step(&at, &state);
 		}
 	}
-	return 0;
+	return known;
 }
 
 static bool same_kind(const struct xf_unwind_row *row, const struct xf_state *state)
@@ -259,8 +250,10 @@ int agree(const struct xf_code *code, const uint64_t *entries, size_t nr_entries
 	int ret = xf_infer(&comparison.inference, code, entries, nr_entries);
 
 	xf_decoder_start(&comparison.decoder);
-	if (ret == 0)
-		ret = spread_states(&comparison);
+	if (ret == 0) {
+		comparison.known = spread_states(&comparison.inference);
+		ret = comparison.known != NULL ? 0 : -ENOMEM;
+	}
 	for (uint64_t from = 0, to = 0; ret == 0 && from < truth->size; from = to) {
 		const struct xf_unwind_row *row = xf_table_at(truth, from);
 

@@ -40,6 +40,16 @@ struct agreement {
 	FILE *list;           /* every difference, a line each; NULL: none */
 };
 
+/* What is known before the instruction at an offset. */
+struct known {
+	uint32_t number; /* of the state; 0: nothing */
+	uint8_t ground;  /* enum xf_ground */
+};
+
+/* The inference keeps states by block. Return: what is known at each offset, to be freed; NULL
+ * without memory. */
+struct known *spread_states(struct xf_inference *inference);
+
 /* Adds what @truth and the inference over @code, which has its addresses, say of each other.
  * Return: 0 or -ENOMEM. */
 int agree(const struct xf_code *code, const uint64_t *entries, size_t nr_entries,

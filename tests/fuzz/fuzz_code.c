@@ -6,11 +6,10 @@
  * Input: the number of entries and of words, a byte each; the entries' offsets, 16 bits each; the
  * words, 24 bits each (how many slots above the last one, and what it points to); the rest is code.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cursor.h"
+#include "check_rows.h"
 #include "unwind/explain.h"
 #include "unwind/unwind.h"
 #include "xenflame/sample.h"
@@ -77,9 +76,7 @@ static void check_table(const struct xf_unwind_table *table, const struct input 
 	struct xf_coverage coverage;
 	uint64_t counted = 0;
 
-	for (size_t at = 0; at < input->code.size; at++)
-		if (xf_unwind_row_find(table, CODE + at).kind > XF_ROW_INTERRUPT)
-			abort();
+	check_rows(table, &input->code);
 	xf_coverage_count(table, &coverage);
 	for (size_t i = 0; i < sizeof(coverage.undefined) / sizeof(coverage.undefined[0]); i++)
 		counted += coverage.undefined[i];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check_rows.h"
 #include "unwind/orc.h"
 
 #define CODE        0xffffffff81000000ull
@@ -48,9 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	};
 
 	if (xf_orc_table(&orc, &code, &table, &error) == 0)
-		for (uint32_t at = 0; at < CODE_BYTES; at++)
-			if (xf_unwind_row_find(table, CODE + at).kind > XF_ROW_INTERRUPT)
-				abort();
+		check_rows(table, &code);
 	xf_unwind_table_free(table);
 	free((void *)orc.places);
 	free((void *)orc.entries);

@@ -39,10 +39,10 @@ struct image {
 	size_t nr_entries;
 };
 
-/* What we say: states, and for each offset the number of the one before the instruction there. */
+/* What we say. */
 struct inferred {
 	struct xf_inference inference;
-	uint32_t *numbers;
+	struct known *known; /* for each offset */
 };
 
 struct rule {
@@ -132,29 +132,6 @@ static void load_image(struct image *image, const char *path)
 			       image->file + section->sh_offset, section->sh_size);
 	}
 	image->code = (struct xf_code){low, image->bytes, high - low};
-}
-
-/* The number of the state before each instruction, by offset; the inference keeps them by block. */
-static uint32_t *spread_states(struct xf_inference *inference)
-{
-	const struct xf_graph *graph = &inference->graph;
-	uint32_t *numbers = calloc(graph->code->size, sizeof(*numbers));
-
-	assert_non_null(numbers);
-	for (size_t i = 0; i < graph->nr_blocks; i++) {
-		struct xf_state state = *xf_infer_before(inference, i);
-		struct xf_place at = xf_place_first(graph, &graph->blocks[i]);
-
-		if (state.kind == XF_STATE_NONE)
-			continue;
-		for (; at.offset < graph->blocks[i].end; xf_place_next(&at)) {
-			assert_int_equal(
-			        xf_states_number(&inference->states, &state, &numbers[at.offset]),
-			        0);
-			xf_infer_step(&at, &state);
-		}
-	}
-	return numbers;
 }
 
 static bool base_agrees(const struct rule *rule, const struct xf_state *state)
@@ -261,9 +238,10 @@ static void tally_range(struct tally *tally, const struct inferred *inferred, st
 		if (offset >= code->size)
 			return;
 		xf_insn_decode(&decoder, code->bytes + offset, code->size - offset, &decoded);
-		tally_insn(tally, rule,
-		           xf_states_at(&inferred->inference.states, inferred->numbers[offset]),
-		           from, decoded.padding);
+		tally_insn(
+		        tally, rule,
+		        xf_states_at(&inferred->inference.states, inferred->known[offset].number),
+		        from, decoded.padding);
 		from += decoded.length;
 	}
 }
@@ -446,10 +424,11 @@ static void test_against_compiler(void **state)
 	load_image(&image, path);
 	assert_int_equal(
 	        xf_infer(&inferred.inference, &image.code, image.entries, image.nr_entries), 0);
-	inferred.numbers = spread_states(&inferred.inference);
+	inferred.known = spread_states(&inferred.inference);
+	assert_non_null(inferred.known);
 	compare(&tally, &inferred, path);
 	report(&tally);
-	free(inferred.numbers);
+	free(inferred.known);
 	xf_infer_free(&inferred.inference);
 	free(image.entries);
 	free(image.bytes);
