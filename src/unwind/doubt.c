@@ -156,29 +156,34 @@ static bool believe_calls(struct xf_graph *graph, struct search *search)
 	return found;
 }
 
+/* Believes what can be believed, in a few turns. */
+static void settle(struct xf_graph *graph, struct search *search)
+{
+	unsigned int turn = 0;
+
+	do
+		xf_graph_settle(graph);
+	while (turn++ < TURNS && believe_calls(graph, search));
+}
+
 int xf_doubt_settle(struct xf_graph *graph)
 {
 	struct search *search;
-	bool found = true;
+	int result = -ENOMEM;
 
 	if (!doubt_calls(graph))
 		return 0;
-	search = malloc(sizeof(*search));
-	if (search == NULL)
-		return -ENOMEM;
-	*search =
-	        (struct search){.graph = graph, .seen = calloc(graph->nr_blocks, sizeof(uint32_t))};
-	if (search->seen == NULL) {
-		free(search);
-		return -ENOMEM;
+	search = calloc(1, sizeof(*search));
+	if (search != NULL) {
+		search->graph = graph;
+		search->seen = calloc(graph->nr_blocks, sizeof(*search->seen));
 	}
-	xf_graph_settle(graph);
-	for (unsigned int turn = 0; found && turn < TURNS; turn++) {
-		found = believe_calls(graph, search);
-		if (found)
-			xf_graph_settle(graph);
+	if (search != NULL && search->seen != NULL) {
+		settle(graph, search);
+		result = 0;
 	}
-	free(search->seen);
+	if (search != NULL)
+		free(search->seen);
 	free(search);
-	return 0;
+	return result;
 }
