@@ -10,10 +10,12 @@ LIBUNWIND = $(shell $(CC) -E -include libunwind.h -x c /dev/null >/dev/null 2>&1
 
 .PHONY: bench bench-programs
 
-# A fresh machine has no compiler yet: install first, then build in a make of its own.
+# A fresh machine has no compiler yet: install first, then build in a make of its own. What was compiled
+# before may not know of a rival that is there now.
 bench:
 	$(Q)lab/install build lab
 	$(Q)lab/install bench || echo "make bench: goes on without them"
+	$(Q)rm -f $(B)/bench/rival_*.o $(B)/bench/bench_walk
 	$(Q)$(MAKE) --no-print-directory bench-programs
 	$(Q)bench/run
 
