@@ -58,6 +58,13 @@ static enum xf_refusal check_pcpus(void)
 	return refusal;
 }
 
+static bool watchdog_is_known(void)
+{
+	uint32_t msr = xf_peek_watchdog_msr();
+
+	return !msr || msr == XEN_MSR_K7_PERFCTR0 || msr == XEN_MSR_P6_PERFCTR0;
+}
+
 /* The number under which Xen has registered its vCPU kick. Return: MAX_SOFTIRQS where it has not.
  */
 static uint32_t find_softirq(void)
@@ -76,6 +83,8 @@ enum xf_refusal xf_start(void)
 
 	if (refusal)
 		return refusal;
+	if (!watchdog_is_known())
+		return XF_REFUSAL_WATCHDOG;
 	if ((xen_tb_event_mask & ~XF_LEASE_MASK) != XF_TRACE_MASK)
 		return XF_REFUSAL_NO_LEASE;
 	xf_agent.softirq = find_softirq();

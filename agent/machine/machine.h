@@ -26,6 +26,15 @@ static inline uint64_t xf_machine_tsc(void)
 	return (uint64_t)high << 32 | low;
 }
 
+/* Context: ring 0. @number is an MSR that this processor has: others fault. */
+static inline uint64_t xf_machine_msr(uint32_t number)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(number));
+	return (uint64_t)high << 32 | low;
+}
+
 /* Context: ring 0. The page table root in use. */
 static inline uint64_t xf_machine_cr3(void)
 {

@@ -88,6 +88,20 @@ uint64_t xf_machine_cr3(void)
 	return fake.self->cr3;
 }
 
+uint64_t xf_machine_msr(uint32_t number)
+{
+	if (number != fake.watchdog_msr)
+		fake_fail("MSR %#x is read, which this processor may not have", number);
+	return fake.watchdog_counter;
+}
+
+void fake_set_watchdog(uint32_t msr, uint64_t counter)
+{
+	fake.watchdog_msr = msr;
+	fake.watchdog_counter = counter;
+	fake_variables_set_watchdog(msr);
+}
+
 void fake_set_tsc(uint64_t tsc)
 {
 	fake.tsc = tsc;

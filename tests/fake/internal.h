@@ -29,6 +29,8 @@ struct fake_xen {
 	unsigned int nr;
 	int64_t now;
 	uint64_t tsc;
+	uint32_t watchdog_msr;
+	uint64_t watchdog_counter;
 	struct fake_pcpu *self; /* that runs just now; NULL: none */
 	unsigned int nesting;   /* event loops within pauses */
 	struct fake_nmi_policy policy;

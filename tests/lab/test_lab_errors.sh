@@ -581,8 +581,6 @@ test_hosts() {
 	expect -u one-pcpu-check-is-status-5 5 'only one pCPU is online' lab_exec xf check
 	expect -u one-pcpu-record-is-status-5 5 'only one pCPU is online' lab_exec xf record -t 1
 	start_host --xen-args watchdog
-	expect -u xens-watchdog-check-is-status-5 5 'NMI watchdog is on' lab_exec xf check
-	expect -u xens-watchdog-record-is-status-5 5 'NMI watchdog is on' lab_exec xf record -t 1
 }
 
 # The event class of the agent, as the mask's first two hexadecimal digits.
