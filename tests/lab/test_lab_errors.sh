@@ -580,7 +580,6 @@ test_hosts() {
 	start_host --cpus 1
 	expect -u one-pcpu-check-is-status-5 5 'only one pCPU is online' lab_exec xf check
 	expect -u one-pcpu-record-is-status-5 5 'only one pCPU is online' lab_exec xf record -t 1
-	start_host --xen-args watchdog
 }
 
 # The event class of the agent, as the mask's first two hexadecimal digits.
