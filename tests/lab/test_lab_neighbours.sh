@@ -20,7 +20,7 @@ seed=${XENFLAME_LAB_SEED:-$RANDOM$RANDOM}
 start_host() {
 	local bytes
 	rm -f "$lab_tmp/symbols"
-	lab_boot --xen "$xen" --cpus 4 --memory 3072 --guests pvh,pv
+	lab_boot --xen "$xen" --cpus 3 --memory 2816 --guests pvh,pv
 	bytes=$(lab_exec xl info | sed -n 's/^build_id *: *//p' | sed 's/../0x&,/g; s/,$//')
 	gcc -c -DXEN_BUILD_ID="$bytes" -o "$lab_tmp/other.livepatch" "$HERE/errors/other_patch.S"
 	lab_put "$TOOL" /usr/local/bin/
@@ -83,7 +83,7 @@ for xen in $LAB_XENS; do
 	LAB_PREFIX="$xen-"
 	echo "# seed $seed (XENFLAME_LAB_SEED), $LONG s"
 	start_host
-	each_load start hypercall evtchn pagetables exits@pvh
+	each_load start evtchn exits@pvh
 	statuses=()
 	line=$(($(console_lines) + 1))
 	LAB_TIMEOUT=$((LONG + 600)) lab_exec disturb.sh "$seed" >"$lab_tmp/deeds" 2>&1 </dev/null &

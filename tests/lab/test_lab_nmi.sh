@@ -80,7 +80,7 @@ injected_ones_reach_xen() {
 	local reached
 	record_counting injected 1000 $((NMIS / 4 + 2)) inject "$NMIS" || return 1
 	reached=$(awk '{ n += $2 } END { print n }' "$lab_tmp/left")
-	between $((NMIS * 7 / 10)) "$reached" "$NMIS"
+	between $((NMIS / 2)) "$reached" "$NMIS"
 }
 
 none_of_ours_reaches_xen() {

@@ -75,12 +75,12 @@ deed() {
 	case $1 in
 	0) patched above ;;
 	1) patched replace ;;
-	2) pcpu_off_and_on $((1 + $2 % 3)) ;;
+	2) pcpu_off_and_on $((1 + $2 % 2)) ;;
 	3) paused pvh ;;
 	4) paused pv ;;
 	5) created_anew ;;
 	6) saved_and_restored ;;
-	7) quietly xl vcpu-set dom0 $((1 + $2 % 4)) ;;
+	7) quietly xl vcpu-set dom0 $((1 + $2 % 3)) ;;
 	8) quietly xl vcpu-pin dom0 all all && quietly xl sched-credit2 -d pv -w $((1 + $2 % 500)) ;;
 	9) quietly xl debug-keys "$(echo "d q r a t n" | cut -d ' ' -f $((1 + $2 % 6)))" ;;
 	esac
@@ -94,6 +94,6 @@ awk -v seed="$seed" 'BEGIN { srand(seed); while (1) print int(rand() * 10), int(
 		deed "$which" "$argument"
 		say "$(echo "$names" | cut -d ' ' -f $((which + 1)))" $?
 	done
-quietly xl vcpu-set dom0 4
+quietly xl vcpu-set dom0 3
 quietly xl domid pv || quietly xl create /lab/guests/pv.cfg
 say end 0
