@@ -23,8 +23,11 @@
  * softirq that reads it runs here too), so a compiler barrier is enough. */
 #define barrier() __asm__ volatile("" ::: "memory")
 
+/* Most words of a stack are numbers: they cost no more than the first comparison. */
 static bool is_unwindable(uint64_t value, uint64_t stack)
 {
+	if (value < XF_MACHINE_LOWEST)
+		return false;
 	return value - stack < XF_STACK_BYTES ||
 	       value - xf_config.text_start < xf_config.text_end - xf_config.text_start ||
 	       value - xf_config.livepatch_start <

@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+/* Xen lives in the upper half of the address space, wherever it is. */
+#define XF_MACHINE_LOWEST 0xffff800000000000ull
+
 /* Context: any. The stack pointer, good enough to tell which stack we are on. */
 static inline uint64_t xf_machine_stack_pointer(void)
 {

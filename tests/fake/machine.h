@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#define XF_MACHINE_LOWEST 4096u
+
 uint64_t xf_machine_stack_pointer(void);
 uint64_t xf_machine_tsc(void);
 uint64_t xf_machine_cr3(void);
