@@ -81,7 +81,6 @@ struct xf_agent {
 	uint32_t open_pcpus;  /* whose books are open; counted down atomically */
 	int64_t lease_time;   /* when they last changed; written before lease_value */
 	int64_t period;       /* ns between two samples of a pCPU, on average */
-	xen_nmi_callback_t *previous_nmi;
 };
 
 #pragma GCC visibility push(hidden)

@@ -41,9 +41,10 @@ void set_timer(struct xen_timer *timer, int64_t expires);
 void migrate_timer(struct xen_timer *timer, unsigned int cpu);
 void kill_timer(struct xen_timer *timer);
 
-/* NMIs (asm/nmi.h): one slot, the previous content is returned; non-zero from it means "handled".
- */
-xen_nmi_callback_t *set_nmi_callback(xen_nmi_callback_t *callback);
+/* NMIs: one slot, NULL while nobody has it; non-zero from it means "handled". Xen's own function to
+ * set it swaps, which would take it from its owner for a moment; so it is compared and exchanged
+ * here. */
+extern xen_nmi_callback_t *xen_nmi_callback;       /* arch/x86/traps.c#nmi_callback */
 extern xen_nmi_callback_t *xen_saved_nmi_callback; /* arch/x86/livepatch.c#saved_nmi_callback */
 /* The NMI watchdog (arch/x86/nmi.c): 0 where it does not run; and the MSR of the counter whose
  * overflow is its NMI: one of these two, or the Pentium 4's. */

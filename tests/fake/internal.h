@@ -35,7 +35,6 @@ struct fake_xen {
 	unsigned int nesting;   /* event loops within pauses */
 	struct fake_nmi_policy policy;
 	struct fake_pauses pauses;
-	xen_nmi_callback_t *nmi_slot;
 	size_t trace_limit;
 	uint32_t event_mask;
 	bool unloaded;
