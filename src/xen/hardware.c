@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Numbers of features: xen/include/public/arch-x86/cpufeatureset.h, the same in 4.17 to 4.22. Lines of
- * the log: what Xen prints at boot, on the same level as its version, so that whoever has the one
- * has the other.
+ * Numbers of features: xen/include/public/arch-x86/cpufeatureset.h, the same in 4.17 to 4.22. Lines
+ * of the log: what Xen prints at boot, on the same level as its version, so that whoever has the
+ * one has the other.
  */
 #include "xen/hardware.h"
 
@@ -131,7 +131,7 @@ void xf_hardware_read_log(const char *text, struct xf_hardware *hardware)
 static char *read_text(const char *path, size_t size)
 {
 	FILE *file = fopen(path, "r");
-	char *text = malloc(size + 1);
+	char *text = calloc(1, size + 1);
 	size_t got = 0;
 
 	if (file && text)
@@ -154,7 +154,7 @@ static char *read_log(struct xf_xen *xen)
 		uint32_t size;
 	} request = {.size = LOG_BYTES};
 	char *buffer = xf_xen_buffer(xen, LOG_BYTES);
-	char *text = malloc(LOG_BYTES + 1);
+	char *text = calloc(1, LOG_BYTES + 1);
 
 	if (buffer && text) {
 		request.buffer = (uint64_t)buffer;
