@@ -53,6 +53,17 @@ tells_of() { # RULE REGEX
 	return 1
 }
 
+# A signal in the middle: no report, status 1, and the host is left as it was.
+interrupted_at() { # RULE
+	local status=0
+	self_test "$1" || status=$?
+	[ "$status" = 1 ] && [ ! -s "$report" ] && grep -q 'interrupted' "$lab_tmp/said" && nothing_left &&
+		return 0
+	echo "status $status"
+	cat "$report" "$lab_tmp/said"
+	return 1
+}
+
 nothing_is_kept() {
 	lab_exec sh -c '[ -z "$(ls /tmp)" ] || { ls -l /tmp; exit 1; }'
 }
@@ -73,6 +84,8 @@ test_faults() {
 		tells_of 'tbuf:2=EIO@6' 'the recording goes on until its end: setting'
 	check_status a-first-agent-that-does-not-start-has-the-status-of-record 6 self_test livepatch:3:3=EBUSY -t 1
 	check and-is-told grep -q '^NOT ok  the agent starts: applying' "$report"
+	check a-signal-while-it-records-ends-it interrupted_at tbuf:2=SIGTERM@9
+	check a-signal-while-the-second-agent-is-applied-ends-it interrupted_at livepatch:3:3=SIGTERM@2
 	check after-all-faults-all-is-ok all_is_ok -t 2
 	check no-recording-is-kept-after-faults nothing_is_kept
 }
