@@ -46,6 +46,13 @@ $(T)/test_xen_session: tests/unit/test_xen_session.c $(session_objects)
 	$(say) LD $@
 	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(session_objects) $(PURE_LIBS) -lcmocka
 
+# The same for what is recognised of the machine.
+hardware_objects := $(T)/src/xen/hardware.o $(T)/src/base/error.o
+$(T)/test_xen_hardware: tests/unit/test_xen_hardware.c $(hardware_objects)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(hardware_objects) -lcmocka
+
 # What compares recordings with the lab's oracle, for tests/lab/test_lab_oracle.sh.
 $(T)/compare_with_oracle: tests/oracle/compare.c tests/read_file.c lab/oracle/log.h $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)

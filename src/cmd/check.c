@@ -11,9 +11,27 @@ static const struct xf_option options[] = {{0}};
 static const char *const help[] = {
         "Goes through what a recording needs, one line each: what was found, or what to do about",
         "it. Later requirements build upon earlier ones, so it ends at the first that is not met.",
+        "Then what is recognised of the hardware, which a report of a fault should have.",
         "Loads nothing and changes nothing.",
         NULL,
 };
+
+/* Of the machine, whether or not it can be profiled. */
+static void print_hardware(const struct xf_host *host)
+{
+	const struct xf_hardware_fact *fact;
+	char detail[XF_HARDWARE_DETAIL];
+
+	if (!host->hardware_known)
+		return;
+	printf("\nThe hardware, as far as it is recognised:\n");
+	for (fact = xf_hardware_facts; fact->name; fact++) {
+		fact->tell(&host->hardware, detail);
+		printf("     %-18s  ", fact->name);
+		xf_text_write(stdout, detail, "");
+		putchar('\n');
+	}
+}
 
 /* Return: XF_EXIT_OK where all requirements are met. */
 static int print_requirements(struct xf_host *host)
@@ -27,11 +45,14 @@ static int print_requirements(struct xf_host *host)
 		if (requirement->probe(host, detail, &error) != 0) {
 			printf("no   %-18s  ", requirement->name);
 			xf_text_write(stdout, error.text, "");
-			printf("\n\nThis host cannot be profiled as it is.\n");
+			putchar('\n');
+			print_hardware(host);
+			printf("\nThis host cannot be profiled as it is.\n");
 			return xf_host_exit(&error);
 		}
 		printf("yes  %-18s  %s\n", requirement->name, detail);
 	}
+	print_hardware(host);
 	printf("\nThis host can be profiled: xenflame record -t 30 && xenflame flamegraph\n");
 	return XF_EXIT_OK;
 }

@@ -19,6 +19,7 @@ enum xf_exit {
 	XF_EXIT_INPUT = 8,  /* the recording, or the image, could not be read */
 	XF_EXIT_INCOMPLETE =
 	        9, /* the recording was cut short by the host; what there is, is whole */
+	XF_EXIT_NOT_KEPT = 10, /* the self-test found a promise that is not kept on this host */
 };
 
 struct xf_option;

@@ -2,29 +2,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/host_exit.h"
 #include "cmd/options.h"
 #include "cmd/program.h"
-#include "cmd/record_file.h"
+#include "cmd/recorder.h"
+#include "cmd/self_test.h"
 #include "output/text.h"
 #include "profile/profile.h"
-#include "xen/session.h"
 
 #define DEFAULT_FREQUENCY 99u
 #define MAX_FREQUENCY     10000u
-#define POLL_MS           50u
 #define PROGRESS_MS       250
-#define FLUSH_MS          1000
 
 static const char *const help[] = {
         "Loads the sampling agent into Xen as a live patch, records all pCPUs until the time is "
@@ -32,135 +28,26 @@ static const char *const help[] = {
         "COMMAND has ended or Ctrl-C is pressed, and takes the agent out again. An existing FILE "
         "is",
         "kept as FILE.old. 'xenflame check' tells beforehand whether this host can be profiled.",
+        "--self-test prints a report for a bug tracker; the recording is kept only with -o.",
         NULL,
 };
 
 struct request {
 	unsigned int frequency;
-	double seconds; /* 0: no limit */
-	const char *output;
+	double seconds;     /* 0: no limit */
+	const char *output; /* NULL: none was named */
 	bool verbose;
+	bool self_test;
 	char **command; /* NULL: none */
 };
 
-/* Set by signal handlers: which signal asks for the end. */
-static volatile sig_atomic_t interrupted;
-
-struct recorder {
+struct recording {
 	const struct request *request;
-	struct xf_host host;
-	struct xf_record_file file;
-	struct xf_session *session;
-	int write_error; /* of the file; 0 or a negative errno value */
-	uint64_t samples;
-	uint64_t idle;
-	uint64_t first_tsc; /* of what has come; 0: nothing yet */
-	uint64_t last_tsc;
+	struct xf_recorder recorder;
 	pid_t child;         /* 0: none is running */
 	int child_gate;      /* written to when the child may start; -1: done */
 	bool command_failed; /* could not be started */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void on_signal(int number)
-{
-	interrupted = number;
-}
-
-static void catch_signals(void)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	struct sigaction action = {.sa_handler = on_signal};
-	struct sigaction before;
-	size_t i;
-
-	/* What nohup, or a shell that puts us into the background, wants ignored stays so. */
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &action, NULL);
-	/* A reader of our output that has gone must not end us with the agent in place. */
-	action.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &action, NULL);
-}
-
-/*
- * A busy dom0 must not keep us from the agent's lease and from its samples: while the agent is
- * there we need little, but in time. Without the right to it we do as well as we can.
- */
-static void be_urgent(bool urgent)
-{
-	struct sched_param priority = {.sched_priority = urgent ? 1 : 0};
-
-	sched_setscheduler(0, urgent ? SCHED_RR : SCHED_OTHER, &priority);
-}
-
-static uint64_t now_tsc(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
-/* pCPUs' records come in no order. */
-static void note_time(struct recorder *recorder, uint64_t tsc)
-{
-	if (!recorder->first_tsc || tsc < recorder->first_tsc)
-		recorder->first_tsc = tsc;
-	if (tsc > recorder->last_tsc)
-		recorder->last_tsc = tsc;
-}
-
-static void take_sample(void *context, const struct xf_sample *sample)
-{
-	struct recorder *recorder = context;
-
-	recorder->samples++;
-	note_time(recorder, sample->tsc);
-	if (!recorder->write_error)
-		recorder->write_error = xf_recording_write_sample(recorder->file.writer, sample);
-}
-
-static void take_idle(void *context, const struct xf_idle_record *idle)
-{
-	struct recorder *recorder = context;
-
-	recorder->idle += idle->count;
-	note_time(recorder, idle->tsc);
-	if (!recorder->write_error)
-		recorder->write_error = xf_recording_write_idle(recorder->file.writer, idle);
-}
-
-static void tell_step(void *context, const char *what)
-{
-	const struct recorder *recorder = context;
-
-	if (recorder->request->verbose)
-		xf_complain(0, "%s", what);
-}
-
-static int examine_host(struct recorder *recorder, struct xf_error *error)
-{
-	const struct xf_requirement *requirement;
-	char detail[256];
-
-	for (requirement = xf_requirements; requirement->name; requirement++) {
-		int result;
-
-		if (interrupted)
-			return xf_fail(error, -EINTR, "interrupted");
-		result = requirement->probe(&recorder->host, detail, error);
-		if (result)
-			return result;
-		if (recorder->request->verbose)
-			xf_complain(0, "%s: %s", requirement->name, detail);
-	}
-	return 0;
-}
 
 /* In the child: wait for the gate to open, then become the command. */
 static void become_command(char **command, int gate)
@@ -180,72 +67,72 @@ static void become_command(char **command, int gate)
 
 /* The command is forked before the agent is loaded, so that it can't fail for want of memory
  * afterwards, and runs from open_gate on. */
-static int fork_command(struct recorder *recorder, struct xf_error *error)
+static int fork_command(struct recording *recording, struct xf_error *error)
 {
 	int gate[2];
 
-	recorder->child_gate = -1;
-	if (!recorder->request->command)
+	recording->child_gate = -1;
+	if (!recording->request->command)
 		return 0;
 	if (pipe2(gate, O_CLOEXEC) != 0)
 		return xf_fail(error, -errno, "cannot make a pipe: %s", strerror(errno));
-	recorder->child = fork();
-	if (recorder->child < 0) {
+	recording->child = fork();
+	if (recording->child < 0) {
 		close(gate[0]);
 		close(gate[1]);
-		recorder->child = 0;
+		recording->child = 0;
 		return xf_fail(error, -errno, "cannot start the command: %s", strerror(errno));
 	}
-	if (recorder->child == 0) {
+	if (recording->child == 0) {
 		close(gate[1]);
-		become_command(recorder->request->command, gate[0]);
+		become_command(recording->request->command, gate[0]);
 	}
 	close(gate[0]);
-	recorder->child_gate = gate[1];
+	recording->child_gate = gate[1];
 	return 0;
 }
 
-static void open_gate(struct recorder *recorder)
+static void open_gate(struct recording *recording)
 {
-	if (recorder->child_gate < 0)
+	if (recording->child_gate < 0)
 		return;
-	if (write(recorder->child_gate, "g", 1) != 1)
-		recorder->command_failed = true;
-	close(recorder->child_gate);
-	recorder->child_gate = -1;
+	if (write(recording->child_gate, "g", 1) != 1)
+		recording->command_failed = true;
+	close(recording->child_gate);
+	recording->child_gate = -1;
 }
 
 /* Has the command ended? Its status is told where it could not be started. */
-static bool command_ended(struct recorder *recorder)
+static bool command_ended(struct recording *recording)
 {
 	int status;
 
-	if (!recorder->child || waitpid(recorder->child, &status, WNOHANG) != recorder->child)
+	if (!recording->child || waitpid(recording->child, &status, WNOHANG) != recording->child)
 		return false;
-	recorder->child = 0;
+	recording->child = 0;
 	if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
-		recorder->command_failed = true;
+		recording->command_failed = true;
 	return true;
 }
 
 /* Asks a command that still runs to end; after two seconds it has to. */
-static void end_command(struct recorder *recorder)
+static void end_command(struct recording *recording)
 {
 	unsigned int turns;
 
-	if (recorder->child_gate >= 0)
-		close(recorder->child_gate);
-	recorder->child_gate = -1;
-	if (!recorder->child)
+	if (recording->child_gate >= 0)
+		close(recording->child_gate);
+	recording->child_gate = -1;
+	if (!recording->child)
 		return;
-	kill(recorder->child, SIGTERM);
+	kill(recording->child, SIGTERM);
 	for (turns = 0; turns < 40; turns++) {
-		if (waitpid(recorder->child, NULL, WNOHANG) == recorder->child)
+		if (waitpid(recording->child, NULL, WNOHANG) == recording->child)
 			return;
-		usleep(POLL_MS * 1000);
+		usleep(XF_RECORDER_POLL_MS * 1000);
 	}
-	kill(recorder->child, SIGKILL);
-	waitpid(recorder->child, NULL, 0);
+	kill(recording->child, SIGKILL);
+	waitpid(recording->child, NULL, 0);
 }
 
 /* What the last line tells beside what is in the file. */
@@ -255,7 +142,7 @@ struct totals {
 	uint64_t bytes;
 };
 
-static struct totals count_totals(const struct recorder *recorder)
+static struct totals count_totals(const struct xf_recorder *recorder)
 {
 	struct totals totals = {.bytes = xf_recording_written(recorder->file.writer)};
 	struct xf_pcpu_statistics books;
@@ -268,7 +155,7 @@ static struct totals count_totals(const struct recorder *recorder)
 	return totals;
 }
 
-static void show_progress(const struct recorder *recorder, int64_t elapsed)
+static void show_progress(const struct xf_recorder *recorder, int64_t elapsed)
 {
 	fprintf(stderr,
 	        "\rrecording %" PRId64 " s: %" PRIu64 " samples, %" PRIu64 " idle, %" PRIu64
@@ -277,43 +164,23 @@ static void show_progress(const struct recorder *recorder, int64_t elapsed)
 	        recorder->host.machine.online_pcpus);
 }
 
-/* What is done every second. */
-static int keep_file(struct recorder *recorder, struct xf_error *error)
-{
-	int result = xf_record_file_write_domains(&recorder->file, error);
-
-	if (!result)
-		result = xf_record_file_write_books(&recorder->file, recorder->session, false,
-		                                    error);
-	if (result)
-		recorder->write_error = result;
-	return result;
-}
-
 /* Records until the end is asked for. Return: 0, or why it ended early. */
-static int record(struct recorder *recorder, struct xf_error *error)
+static int record(struct recording *recording, struct xf_error *error)
 {
+	struct xf_recorder *recorder = &recording->recorder;
+	double seconds = recording->request->seconds;
 	bool terminal = isatty(STDERR_FILENO);
-	int64_t start = now_ms();
-	int64_t shown = 0, kept = 0;
+	int64_t start = xf_recorder_now_ms();
+	int64_t shown = 0;
 	int result = 0;
 
-	open_gate(recorder);
-	while (!result && !interrupted && !command_ended(recorder)) {
-		int64_t elapsed = now_ms() - start;
+	open_gate(recording);
+	while (!result && !xf_recorder_interrupted() && !command_ended(recording)) {
+		int64_t elapsed = xf_recorder_now_ms() - start;
 
-		if (recorder->request->seconds > 0 &&
-		    elapsed >= (int64_t)(recorder->request->seconds * 1000))
+		if (seconds > 0 && elapsed >= (int64_t)(seconds * 1000))
 			break;
-		usleep(POLL_MS * 1000);
-		result = xf_session_poll(recorder->session, error);
-		if (!result && elapsed - kept >= FLUSH_MS) {
-			kept = elapsed;
-			result = keep_file(recorder, error);
-		}
-		if (!result && recorder->write_error)
-			result = xf_record_file_failed(&recorder->file, recorder->write_error,
-			                               error);
+		result = xf_recorder_turn(recorder, error);
 		if (terminal && elapsed - shown >= PROGRESS_MS) {
 			shown = elapsed;
 			show_progress(recorder, elapsed);
@@ -374,7 +241,7 @@ static void summarize_file(const char *path, const struct totals *totals)
 }
 
 /* What went to a pipe cannot be read back. */
-static void summarize_stream(const struct recorder *recorder, const struct totals *totals)
+static void summarize_stream(const struct xf_recorder *recorder, const struct totals *totals)
 {
 	xf_text_write(stderr, recorder->file.target.path, "");
 	fprintf(stderr, ": %" PRIu64 " samples (%" PRIu64 " idle), %" PRIu64 " lost, ",
@@ -382,7 +249,7 @@ static void summarize_stream(const struct recorder *recorder, const struct total
 	say_rest(totals);
 }
 
-static void tell_books(const struct recorder *recorder)
+static void tell_books(const struct xf_recorder *recorder)
 {
 	struct xf_pcpu_statistics books;
 	unsigned int pcpu;
@@ -397,111 +264,75 @@ static void tell_books(const struct recorder *recorder)
 		        books.flags & XF_STATISTICS_CLOSED ? "" : " (not closed)");
 }
 
-/* Return: the exit status for a failure to write the file. */
-static enum xf_exit output_exit(const struct xf_error *error)
-{
-	return error->code == -EINTR || error->code == -ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_OUTPUT;
-}
-
 /* Return: the status of a recording that @result has ended early. */
-static int explain_end(const struct recorder *recorder, int result, const struct xf_error *error)
+static int explain_end(const struct recording *recording, int result, const struct xf_error *error)
 {
 	if (!result)
-		return recorder->command_failed ? XF_EXIT_FAILURE : XF_EXIT_OK;
+		return recording->command_failed ? XF_EXIT_FAILURE : XF_EXIT_OK;
 	if (result == -ECANCELED)
 		return xf_complain(XF_EXIT_INCOMPLETE, "%s; what was recorded until then is whole",
 		                   error->text);
-	if (recorder->write_error)
-		return xf_complain(output_exit(error), "%s", error->text);
+	if (recording->recorder.write_error)
+		return xf_complain(xf_recorder_output_exit(error), "%s", error->text);
 	return xf_complain(xf_host_exit(error), "%s", error->text);
 }
 
-/* Return: 0, or why the recording ended early. */
-static int record_into_file(struct recorder *recorder, struct xf_error *error)
-{
-	/* Samples may have been there before the agent's first word was. */
-	uint64_t start = recorder->first_tsc ? recorder->first_tsc : now_tsc();
-	int result = xf_record_target_settle(&recorder->file.target, error);
-
-	if (!result)
-		result = xf_record_file_write_agent(&recorder->file, &recorder->host,
-		                                    recorder->session, start, error);
-	if (!result)
-		return record(recorder, error);
-	recorder->write_error = result;
-	return result;
-}
-
 /* From a running agent to a closed file and a host as it was. */
-static int record_and_close(struct recorder *recorder)
+static int record_and_close(struct recording *recording)
 {
+	struct xf_recorder *recorder = &recording->recorder;
 	struct xf_error error = {0}, stop_error = {0}, end_error = {0}, file_error = {0};
 	struct totals totals;
 	int result, status;
 
-	be_urgent(true);
-	result = record_into_file(recorder, &error);
-	xf_record_file_note_end(&recorder->file,
-	                        result == -ECANCELED ? recorder->last_tsc : now_tsc());
-	if (result != -ECANCELED && xf_session_stop(recorder->session, &stop_error) != 0)
+	xf_recorder_be_urgent(true);
+	result = xf_recorder_settle(recorder, &error);
+	if (!result)
+		result = record(recording, &error);
+	if (xf_recorder_stop(recorder, result, &stop_error) != 0)
 		xf_complain(0, "%s", stop_error.text);
 	/* The last samples may have found the disk full. */
 	if (!result && recorder->write_error)
 		result = xf_record_file_failed(&recorder->file, recorder->write_error, &error);
-	if (recorder->request->verbose)
+	if (recorder->verbose)
 		tell_books(recorder);
-	status = explain_end(recorder, result, &error);
-	if (!recorder->write_error &&
-	    xf_record_file_write_books(&recorder->file, recorder->session, true, &file_error) !=
-	            0 &&
-	    !status)
-		status = xf_complain(output_exit(&file_error), "%s", file_error.text);
+	status = explain_end(recording, result, &error);
+	if (xf_recorder_finish(recorder, &file_error) != 0 && !status)
+		status = xf_complain(xf_recorder_output_exit(&file_error), "%s", file_error.text);
 	totals = count_totals(recorder);
 	if (xf_session_end(recorder->session, &end_error) != 0)
 		status = xf_complain(xf_host_exit(&end_error), "%s", end_error.text);
-	be_urgent(false);
+	xf_recorder_be_urgent(false);
 	if (recorder->file.target.readable)
-		summarize_file(recorder->request->output, &totals);
+		summarize_file(recording->request->output, &totals);
 	else if (!recorder->file.target.temporary)
 		summarize_stream(recorder, &totals);
 	return status;
 }
 
-/* The output is made, and its first part written, before anything is loaded into Xen. */
-static int open_output(struct recorder *recorder, struct xf_error *error)
-{
-	int result = xf_record_file_open(recorder->request->output, &recorder->file, error);
-
-	if (!result)
-		result = xf_record_file_write_host(&recorder->file, &recorder->host,
-		                                   recorder->request->frequency, error);
-	/* A pipe that nobody reads yet makes us wait. */
-	return result && interrupted ? xf_fail(error, -EINTR, "interrupted") : result;
-}
-
 static int run_request(const struct request *request)
 {
-	struct recorder recorder = {.request = request, .child_gate = -1, .file.target.fd = -1};
-	struct xf_session_sink sink = {
-	        .context = &recorder, .sample = take_sample, .idle = take_idle};
+	struct recording recording = {.request = request,
+	                              .recorder.frequency = request->frequency,
+	                              .recorder.verbose = request->verbose,
+	                              .recorder.file.target.fd = -1,
+	                              .child_gate = -1};
+	struct xf_recorder *recorder = &recording.recorder;
 	struct xf_error error = {0};
 	int status = XF_EXIT_OK;
 
-	catch_signals();
-	if (examine_host(&recorder, &error) != 0) {
+	xf_recorder_catch_signals();
+	/* The output is made, and its first part written, before anything is loaded into Xen. */
+	if (xf_recorder_examine(recorder, NULL, NULL, &error) != 0)
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
-	} else if (open_output(&recorder, &error) != 0) {
-		status = xf_complain(output_exit(&error), "%s", error.text);
-	} else if (fork_command(&recorder, &error) != 0 ||
-	           xf_session_start(&recorder.host, request->frequency, &sink, tell_step, &recorder,
-	                            &interrupted, &recorder.session, &error) != 0) {
+	else if (xf_recorder_open(recorder, request->output, &error) != 0)
+		status = xf_complain(xf_recorder_output_exit(&error), "%s", error.text);
+	else if (fork_command(&recording, &error) != 0 || xf_recorder_start(recorder, &error) != 0)
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
-	} else {
-		status = record_and_close(&recorder);
-	}
-	end_command(&recorder);
-	xf_record_file_close(&recorder.file);
-	xf_host_close(&recorder.host);
+	else
+		status = record_and_close(&recording);
+	end_command(&recording);
+	xf_recorder_close(recorder);
 	return status;
 }
 
@@ -546,6 +377,15 @@ static bool take_verbose(void *context, const char *value)
 	return true;
 }
 
+static bool take_self_test(void *context, const char *value)
+{
+	struct request *request = context;
+
+	(void)value;
+	request->self_test = true;
+	return true;
+}
+
 static int refuse_argument(const char *argument)
 {
 	return xf_complain(XF_EXIT_USAGE,
@@ -555,9 +395,28 @@ static int refuse_argument(const char *argument)
 	                   argument, argument);
 }
 
+static int self_test(const struct request *request)
+{
+	struct xf_self_test_request asked = {.frequency = request->frequency,
+	                                     .seconds = request->seconds,
+	                                     .output = request->output,
+	                                     .verbose = request->verbose};
+
+	if (request->command)
+		return xf_complain(XF_EXIT_USAGE,
+		                   "--self-test takes no command: what it records is over in a few "
+		                   "seconds, or in those that -t tells");
+	if (request->output && strcmp(request->output, "-") == 0)
+		return xf_complain(
+		        XF_EXIT_USAGE,
+		        "--self-test prints its report on standard output; the recording "
+		        "goes to a file (-o FILE), or is not kept");
+	return xf_self_test_run(&asked);
+}
+
 static int run(int argc, char **argv)
 {
-	struct request request = {.frequency = DEFAULT_FREQUENCY, .output = XF_DEFAULT_RECORDING};
+	struct request request = {.frequency = DEFAULT_FREQUENCY};
 	struct xf_error error = {0};
 	int status;
 
@@ -570,6 +429,10 @@ static int run(int argc, char **argv)
 		if (xf_program_find(request.command[0], getenv("PATH"), &error))
 			return xf_complain(XF_EXIT_FAILURE, "%s", error.text);
 	}
+	if (request.self_test)
+		return self_test(&request);
+	if (!request.output)
+		request.output = XF_DEFAULT_RECORDING;
 	return run_request(&request);
 }
 
@@ -580,12 +443,14 @@ static const struct xf_option options[] = {
         {"output", 'o', "FILE",
          "the recording (default: " XF_DEFAULT_RECORDING "; -: standard output)", take_output},
         {"verbose", 'v', NULL, "tell each step", take_verbose},
+        {"self-test", 0, NULL, "record for 5 s, tell whether all is kept that is promised",
+         take_self_test},
         {0},
 };
 
 const struct xf_command xf_command_record = {
         .name = "record",
-        .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-v] [-- COMMAND...]",
+        .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-v] [--self-test] [-- COMMAND...]",
         .summary = "profiles this host into a file",
         .help = help,
         .options = options,

@@ -55,6 +55,24 @@ static int probe_pcpus(struct xf_host *host, char *detail, struct xf_error *erro
 	return 0;
 }
 
+static int probe_hardware(struct xf_host *host, char *detail, struct xf_error *error)
+{
+	const struct xf_hardware *hardware = &host->hardware;
+	int result = xf_hardware_probe(host->xen, &host->machine, &host->hardware, error);
+
+	host->hardware_known = !result;
+	if (result)
+		return result;
+	if (xf_hardware_dies_of_live_patches(hardware, &host->version))
+		return xf_fail(error, -EOPNOTSUPP,
+		               "Xen 4.17.0 dies of any live patch where CET is in use, which %s "
+		               "here; Xen 4.17.1 does not, nor does this one when it is booted "
+		               "with cet=no",
+		               hardware->shadow_stacks == XF_YES ? "it is" : "cannot be told");
+	snprintf(detail, DETAIL, "%s", hardware->vendor[0] ? hardware->vendor : "vendor not known");
+	return 0;
+}
+
 /* The words of Xen's command line that switch its NMI watchdog on. */
 static bool asks_for_watchdog(const char *commandline)
 {
@@ -243,6 +261,7 @@ const struct xf_requirement xf_requirements[] = {
         {"access to Xen", probe_access},
         {"version", probe_version},
         {"control domain", probe_control},
+        {"hardware", probe_hardware},
         {"pCPUs", probe_pcpus},
         {"NMI watchdog", probe_watchdog},
         {"live patching", probe_livepatch},

@@ -12,6 +12,7 @@
 #include "symbol/symbols.h"
 #include "xen/boot.h"
 #include "xen/discover.h"
+#include "xen/hardware.h"
 #include "xen/hypercall.h"
 #include "xen/tracebuffer.h"
 
@@ -19,6 +20,8 @@ struct xf_host {
 	struct xf_xen *xen;
 	struct xf_xen_version version;
 	struct xf_xen_host machine;
+	struct xf_hardware hardware;
+	bool hardware_known;
 	struct xf_trace_claim *claim;
 	struct xf_symbols *symbols;
 	struct xf_boot_image image;

@@ -20,6 +20,7 @@
 
 #define XENVER_VERSION      0
 #define XENVER_EXTRAVERSION 1
+#define XENVER_CHANGESET    4
 #define XENVER_COMMANDLINE  9
 #define XENVER_BUILD_ID     10
 
@@ -72,6 +73,10 @@ struct physinfo {
 	uint32_t pad;
 	uint64_t total_pages;
 	uint64_t free_pages;
+	uint64_t scrub_pages;
+	uint64_t outstanding_pages;
+	uint64_t max_mfn;
+	uint32_t features[8];
 };
 
 struct livepatch_name {
@@ -294,6 +299,9 @@ int xf_xen_version(struct xf_xen *xen, struct xf_xen_version *version, struct xf
 	call_with_buffer(xen, HYPERCALL_XEN_VERSION, XENVER_COMMANDLINE, version->commandline,
 	                 sizeof(version->commandline));
 	version->commandline[sizeof(version->commandline) - 1] = '\0';
+	call_with_buffer(xen, HYPERCALL_XEN_VERSION, XENVER_CHANGESET, version->changeset,
+	                 sizeof(version->changeset));
+	version->changeset[sizeof(version->changeset) - 1] = '\0';
 	result = call_with_buffer(xen, HYPERCALL_XEN_VERSION, XENVER_BUILD_ID, &build_id,
 	                          sizeof(build_id));
 	if (result == -EPERM)
@@ -318,7 +326,34 @@ int xf_xen_host(struct xf_xen *xen, struct xf_xen_host *host, struct xf_error *e
 	host->max_pcpu = sysctl.physinfo.max_cpu_id;
 	host->tsc_hz = (uint64_t)sysctl.physinfo.cpu_khz * 1000;
 	host->free_bytes = sysctl.physinfo.free_pages * 4096;
+	host->threads_per_core = sysctl.physinfo.threads_per_core;
+	host->cores_per_socket = sysctl.physinfo.cores_per_socket;
+	host->nodes = sysctl.physinfo.nr_nodes;
+	memcpy(host->features, sysctl.physinfo.features, sizeof(host->features));
 	return 0;
+}
+
+int xf_xen_sysctl(struct xf_xen *xen, uint32_t command, void *body, size_t size)
+{
+	struct sysctl sysctl = {.command = command};
+	int result;
+
+	if (size > sizeof(sysctl.space))
+		return -EINVAL;
+	memcpy(sysctl.space, body, size);
+	result = sysctl_raw(xen, &sysctl);
+	memcpy(body, sysctl.space, size);
+	return result;
+}
+
+void *xf_xen_buffer(struct xf_xen *xen, size_t size)
+{
+	return xencall_alloc_buffer(xen->call, size);
+}
+
+void xf_xen_buffer_free(struct xf_xen *xen, void *buffer)
+{
+	xencall_free_buffer(xen->call, buffer);
 }
 
 /* The platform op in the interface version that this Xen speaks. */

@@ -34,6 +34,7 @@ struct xf_xen_version {
 	unsigned int minor;
 	char extra[16];         /* such as ".7" */
 	char commandline[1024]; /* Xen's own */
+	char changeset[64];     /* as its build says; may be empty */
 	struct xf_xen_build_id build_id;
 };
 
@@ -45,9 +46,26 @@ struct xf_xen_host {
 	unsigned int max_pcpu; /* the highest possible pCPU number */
 	uint64_t tsc_hz;
 	uint64_t free_bytes; /* of Xen's heap and the domain heap */
+	unsigned int threads_per_core;
+	unsigned int cores_per_socket;
+	unsigned int nodes;
+	/* What Xen has found on its first CPU, in the words of
+	 * xen/include/public/arch-x86/cpufeatureset.h. */
+	uint32_t features[8];
 };
 
 int xf_xen_host(struct xf_xen *xen, struct xf_xen_host *host, struct xf_error *error);
+
+/*
+ * For a sysctl that is declared where it is used: @body is what stands behind the interface
+ * version, at most 128 bytes, and holds Xen's answer afterwards. Buffers that it points to are in
+ * memory that Xen can reach. Return: Xen's own; -ENOMEM or another negative errno value.
+ */
+int xf_xen_sysctl(struct xf_xen *xen, uint32_t command, void *body, size_t size);
+/* Return: the buffer; NULL without memory. To be freed with xf_xen_buffer_free, which takes NULL.
+ */
+void *xf_xen_buffer(struct xf_xen *xen, size_t size);
+void xf_xen_buffer_free(struct xf_xen *xen, void *buffer);
 
 /*
  * Calls @take for every symbol of the running Xen in Xen's order; @name is only valid during the

@@ -382,7 +382,7 @@ static int check_applied(struct xf_session *session, struct xf_error *error)
 	return result;
 }
 
-static bool all_closed(const struct xf_session *session)
+bool xf_session_is_quiet(const struct xf_session *session)
 {
 	unsigned int pcpu;
 
@@ -401,7 +401,7 @@ int xf_session_poll(struct xf_session *session, struct xf_error *error)
 		result = read_buffers(session, error);
 	if (!result)
 		result = check_applied(session, error);
-	if (!result && all_closed(session))
+	if (!result && xf_session_is_quiet(session))
 		result = xf_fail(error, -ECANCELED,
 		                 "the agent stopped by itself: this program was held up for longer "
 		                 "than its lease, or another one changed Xen's trace settings");
@@ -414,17 +414,22 @@ int xf_session_stop(struct xf_session *session, struct xf_error *error)
 	int result = xf_tracebuffers_renew(session->buffers, XF_LEASE_STOP, error);
 
 	tell(session, "stopping the agent");
-	while (!result && !all_closed(session) && now_ms() < deadline) {
+	while (!result && !xf_session_is_quiet(session) && now_ms() < deadline) {
 		usleep(POLL_MS * 1000);
 		result = read_buffers(session, error);
 	}
-	if (!result && !all_closed(session))
+	if (!result && !xf_session_is_quiet(session))
 		result = xf_fail(
 		        error, -ETIMEDOUT,
 		        "not all pCPUs closed their books within %u s; the counts are as last "
 		        "heard",
 		        CLOSING_TIMEOUT_MS / 1000);
 	return result;
+}
+
+int xf_session_listen(struct xf_session *session, struct xf_error *error)
+{
+	return read_buffers(session, error);
 }
 
 int xf_session_statistics(const struct xf_session *session, unsigned int pcpu,

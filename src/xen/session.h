@@ -52,6 +52,15 @@ int xf_session_poll(struct xf_session *session, struct xf_error *error);
 int xf_session_stop(struct xf_session *session, struct xf_error *error);
 
 /*
+ * Hands on what has come, and gives the agent no sign of life. Return: 0; a negative errno value
+ * where the buffers can't be read.
+ */
+int xf_session_listen(struct xf_session *session, struct xf_error *error);
+
+/* Whether all pCPUs have closed their books: the agent takes no sample any more. */
+bool xf_session_is_quiet(const struct xf_session *session);
+
+/*
  * Undoes all steps and frees the session; @session may be NULL. Return: 0; otherwise @error says
  * what is still on the host and what to do about it.
  */

@@ -5,7 +5,7 @@
 # pv (may be destroyed) and pvh. Prints one line a deed: SECONDS DEED STATUS.
 set -u
 seed=$1
-other=other-patch
+other="other-patch"
 
 say() { # DEED STATUS
 	read -r now _ </proc/uptime

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/recorder.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/options.h"
+
+#define FLUSH_MS 1000
+
+/* Set by signal handlers: which signal asks for the end. */
+static volatile sig_atomic_t interrupted;
+
+int64_t xf_recorder_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void on_signal(int number)
+{
+	interrupted = number;
+}
+
+void xf_recorder_catch_signals(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction before;
+	size_t i;
+
+	/* What nohup, or a shell that puts us into the background, wants ignored stays so. */
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &action, NULL);
+	/* A reader of our output that has gone must not end us with the agent in place. */
+	action.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &action, NULL);
+}
+
+bool xf_recorder_interrupted(void)
+{
+	return interrupted;
+}
+
+void xf_recorder_be_urgent(bool urgent)
+{
+	struct sched_param priority = {.sched_priority = urgent ? 1 : 0};
+
+	sched_setscheduler(0, urgent ? SCHED_RR : SCHED_OTHER, &priority);
+}
+
+static uint64_t now_tsc(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* pCPUs' records come in no order. */
+static void note_time(struct xf_recorder *recorder, uint64_t tsc)
+{
+	if (!recorder->first_tsc || tsc < recorder->first_tsc)
+		recorder->first_tsc = tsc;
+	if (tsc > recorder->last_tsc)
+		recorder->last_tsc = tsc;
+}
+
+static void take_sample(void *context, const struct xf_sample *sample)
+{
+	struct xf_recorder *recorder = context;
+
+	recorder->samples++;
+	recorder->ahead += sample->tsc > now_tsc();
+	note_time(recorder, sample->tsc);
+	if (!recorder->deaf && !recorder->write_error)
+		recorder->write_error = xf_recording_write_sample(recorder->file.writer, sample);
+}
+
+static void take_idle(void *context, const struct xf_idle_record *idle)
+{
+	struct xf_recorder *recorder = context;
+
+	recorder->idle += idle->count;
+	note_time(recorder, idle->tsc);
+	if (!recorder->deaf && !recorder->write_error)
+		recorder->write_error = xf_recording_write_idle(recorder->file.writer, idle);
+}
+
+static void tell_step(void *context, const char *what)
+{
+	const struct xf_recorder *recorder = context;
+
+	if (recorder->verbose)
+		xf_complain(0, "%s", what);
+}
+
+int xf_recorder_examine(struct xf_recorder *recorder, xf_recorder_found_t *found, void *context,
+                        struct xf_error *error)
+{
+	const struct xf_requirement *requirement;
+	char detail[256];
+
+	for (requirement = xf_requirements; requirement->name; requirement++) {
+		int result;
+
+		if (interrupted)
+			return xf_fail(error, -EINTR, "interrupted");
+		result = requirement->probe(&recorder->host, detail, error);
+		if (result)
+			return result;
+		if (recorder->verbose)
+			xf_complain(0, "%s: %s", requirement->name, detail);
+		if (found)
+			found(context, requirement->name, detail);
+	}
+	return 0;
+}
+
+int xf_recorder_open(struct xf_recorder *recorder, const char *path, struct xf_error *error)
+{
+	int result = xf_record_file_open(path, &recorder->file, error);
+
+	if (!result)
+		result = xf_record_file_write_host(&recorder->file, &recorder->host,
+		                                   recorder->frequency, error);
+	/* A pipe that nobody reads yet makes us wait. */
+	return result && interrupted ? xf_fail(error, -EINTR, "interrupted") : result;
+}
+
+int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
+{
+	struct xf_session_sink sink = {
+	        .context = recorder, .sample = take_sample, .idle = take_idle};
+
+	return xf_session_start(&recorder->host, recorder->frequency, &sink, tell_step, recorder,
+	                        &interrupted, &recorder->session, error);
+}
+
+int xf_recorder_settle(struct xf_recorder *recorder, struct xf_error *error)
+{
+	/* Samples may have been there before the agent's first word was. */
+	uint64_t start = recorder->first_tsc ? recorder->first_tsc : now_tsc();
+	int result = xf_record_target_settle(&recorder->file.target, error);
+
+	if (!result)
+		result = xf_record_file_write_agent(&recorder->file, &recorder->host,
+		                                    recorder->session, start, error);
+	if (result)
+		recorder->write_error = result;
+	recorder->kept = xf_recorder_now_ms();
+	return result;
+}
+
+/* What is done every second. */
+static int keep_file(struct xf_recorder *recorder, struct xf_error *error)
+{
+	int result = xf_record_file_write_domains(&recorder->file, error);
+
+	if (!result)
+		result = xf_record_file_write_books(&recorder->file, recorder->session, false,
+		                                    error);
+	if (result)
+		recorder->write_error = result;
+	return result;
+}
+
+int xf_recorder_turn(struct xf_recorder *recorder, struct xf_error *error)
+{
+	int64_t now = xf_recorder_now_ms();
+	int result;
+
+	usleep(XF_RECORDER_POLL_MS * 1000);
+	result = xf_session_poll(recorder->session, error);
+	if (!result && now - recorder->kept >= FLUSH_MS) {
+		recorder->kept = now;
+		result = keep_file(recorder, error);
+	}
+	if (!result && recorder->write_error)
+		result = xf_record_file_failed(&recorder->file, recorder->write_error, error);
+	return result;
+}
+
+int xf_recorder_stop(struct xf_recorder *recorder, int result, struct xf_error *error)
+{
+	xf_record_file_note_end(&recorder->file,
+	                        result == -ECANCELED ? recorder->last_tsc : now_tsc());
+	return result == -ECANCELED ? 0 : xf_session_stop(recorder->session, error);
+}
+
+int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error)
+{
+	if (recorder->write_error)
+		return 0;
+	return xf_record_file_write_books(&recorder->file, recorder->session, true, error);
+}
+
+enum xf_exit xf_recorder_output_exit(const struct xf_error *error)
+{
+	return error->code == -EINTR || error->code == -ENOMEM ? XF_EXIT_FAILURE : XF_EXIT_OUTPUT;
+}
+
+void xf_recorder_close(struct xf_recorder *recorder)
+{
+	xf_record_file_close(&recorder->file);
+	xf_host_close(&recorder->host);
+}
