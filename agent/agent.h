@@ -29,8 +29,13 @@ struct xf_slot {
 struct xf_pcpu {
 	struct xen_timer timer; /* paces this pCPU, from another one; Xen's timer code locks it */
 
-	/* Set by whoever sends this pCPU an NMI, under @lock; cleared by its NMI handler. */
+	/* Of kick.c. @kicked and @spare_until are set by whoever sends this pCPU an NMI, under
+	   @lock, and cleared by its NMI handler; @passed and @overflows are written by that alone.
+	 */
 	uint32_t kicked;
+	uint32_t passed;    /* an NMI that found @kicked went to Xen's watchdog; ours may follow */
+	uint32_t overflows; /* how often the watchdog's counter had overflowed, since seen armed */
+	uint64_t spare_until; /* TSC; 0: no second NMI of ours is expected */
 
 	/* The ring: the NMI handler of this pCPU writes @head, its softirq @tail; both count up. */
 	uint32_t head;
@@ -76,7 +81,6 @@ struct xf_agent {
 	uint32_t open_pcpus;  /* whose books are open; counted down atomically */
 	int64_t lease_time;   /* when they last changed; written before lease_value */
 	int64_t period;       /* ns between two samples of a pCPU, on average */
-	xen_nmi_callback_t *previous_nmi;
 };
 
 #pragma GCC visibility push(hidden)
@@ -90,6 +94,17 @@ extern struct xf_agent xf_agent;
 #define XF_MASK_WORDS 64u
 extern unsigned long xf_masks[65][XF_MASK_WORDS];
 extern struct xf_pcpu xf_pcpus[]; /* xf_config.nr_pcpus elements, zeroed, provided by the tool */
+
+/* kick.c. Context: timer softirq, on another pCPU than @cpu, under its lock. Sends it an NMI. */
+void xf_kick(uint32_t cpu, int64_t now);
+
+enum xf_nmi {
+	XF_NMI_FOREIGN, /* Xen is to have it */
+	XF_NMI_OURS,
+	XF_NMI_SPARE, /* ours, sent a second time */
+};
+/* Context: NMI, on @self. */
+enum xf_nmi xf_recognise_nmi(struct xf_pcpu *self);
 
 /* capture.c. Context: NMI. Takes a sample where the NMI is ours. Return: 1 if it was, else 0. */
 xen_nmi_callback_t xf_capture_nmi;

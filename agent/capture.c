@@ -23,8 +23,11 @@
  * softirq that reads it runs here too), so a compiler barrier is enough. */
 #define barrier() __asm__ volatile("" ::: "memory")
 
+/* Most words of a stack are numbers: they cost no more than the first comparison. */
 static bool is_unwindable(uint64_t value, uint64_t stack)
 {
+	if (value < XF_MACHINE_LOWEST)
+		return false;
 	return value - stack < XF_STACK_BYTES ||
 	       value - xf_config.text_start < xf_config.text_end - xf_config.text_start ||
 	       value - xf_config.livepatch_start <
@@ -33,8 +36,9 @@ static bool is_unwindable(uint64_t value, uint64_t stack)
 
 /*
  * The end, as an offset into the stack, of what may be read from @offset up: the guest's frame on
- * the primary stack, the page's end on an exception stack.
- * Return: 0 where nothing may be read.
+ * the primary stack (entry code that fills the frame has nothing above it), the page's end on an
+ * exception stack.
+ * Return: 0 where Xen's RSP can't be.
  */
 static uint32_t readable_end(uint32_t offset)
 {
@@ -43,21 +47,25 @@ static uint32_t readable_end(uint32_t offset)
 	if (offset % 8)
 		return 0;
 	if (page >= PRIMARY_PAGE)
-		return offset < xf_config.frame_offset ? xf_config.frame_offset : 0;
+		return offset < xf_config.frame_offset ? xf_config.frame_offset : offset;
 	if (page >= FIRST_IST_PAGE && page <= LAST_IST_PAGE)
 		return (page + 1) * PAGE;
 	return 0;
 }
 
-/* Copies the unwindable words above @rsp into @slot. Return: how many. */
+/*
+ * Copies the unwindable words above @rsp into @slot, where @rsp is one of Xen's. Return: how many.
+ */
 static unsigned int capture_words(struct xf_slot *slot, uint64_t stack, uint64_t rsp)
 {
 	uint32_t start = rsp - stack;
-	uint32_t end = readable_end(start);
+	uint32_t end = rsp - stack < XF_STACK_BYTES ? readable_end(start) : 0;
 	unsigned int nr = 0;
 	uint32_t offset;
 
-	if (start < PRIMARY_PAGE * PAGE)
+	if (!end)
+		slot->head.flags |= XF_SAMPLE_FOREIGN_RSP;
+	else if (start < PRIMARY_PAGE * PAGE)
 		slot->head.flags |= XF_SAMPLE_IST_STACK;
 	for (offset = start; offset < end; offset += 8) {
 		uint64_t value = xf_peek_stack(stack, offset);
@@ -128,12 +136,8 @@ static void capture(struct xf_slot *slot, const struct xen_cpu_user_regs *regs, 
 	if (slot->vcpu == idle_vcpu[cpu])
 		head->flags |= XF_SAMPLE_IDLE | XF_SAMPLE_NO_GUEST_REGS;
 	capture_guest_registers(head, stack);
-	if (!(head->flags & XF_SAMPLE_GUEST)) {
-		if (regs->rsp - stack < XF_STACK_BYTES)
-			nr = capture_words(slot, stack, regs->rsp);
-		else
-			head->flags |= XF_SAMPLE_FOREIGN_RSP;
-	}
+	if (!(head->flags & XF_SAMPLE_GUEST))
+		nr = capture_words(slot, stack, regs->rsp);
 	head->bytes = XF_SAMPLE_HEAD_BYTES + 8 * nr;
 }
 
@@ -141,12 +145,14 @@ int xf_capture_nmi(const struct xen_cpu_user_regs *regs, int cpu)
 {
 	struct xf_pcpu *self;
 	struct xf_slot *slot;
+	enum xf_nmi nmi;
 
 	if ((uint32_t)cpu >= xf_config.nr_pcpus)
 		return 0;
 	self = &xf_pcpus[cpu];
-	if (!__atomic_exchange_n(&self->kicked, 0, __ATOMIC_ACQ_REL))
-		return 0;
+	nmi = xf_recognise_nmi(self);
+	if (nmi != XF_NMI_OURS)
+		return nmi == XF_NMI_SPARE;
 	if (__atomic_load_n(&self->closed, __ATOMIC_RELAXED)) {
 		self->late = 1;
 		return 1;

@@ -81,25 +81,6 @@ static void report_statistics(uint32_t cpu, uint32_t final)
 }
 
 /*
- * Sends the NMI. One that has not arrived since the last time is lost (Xen swallows NMIs while it
- * patches itself) or still on its way (the pCPU has NMIs blocked), and can't be told apart; so it
- * is sent again only after a second. Two on their way would make one that we do not know as ours.
- */
-static void kick(uint32_t cpu, int64_t now)
-{
-	struct xf_pcpu *pcpu = &xf_pcpus[cpu];
-
-	pcpu->kicks++;
-	if (__atomic_exchange_n(&pcpu->kicked, 1, __ATOMIC_ACQ_REL)) {
-		pcpu->lost_nmi++;
-		if (now - pcpu->kicked_at < SECOND)
-			return;
-	}
-	pcpu->kicked_at = now;
-	send_IPI_mask(xf_masks[1 + cpu % 64] - cpu / 64, XEN_APIC_DM_NMI);
-}
-
-/*
  * Moves the due time past @now; whole periods that nobody served are skipped, and counted. A parked
  * pCPU has no due time of its own: it is looked at with pCPU 0.
  */
@@ -191,7 +172,7 @@ static bool serve(uint32_t cpu, uint32_t self, int64_t now)
 	}
 	report_idle(cpu);
 	if (cpu != self) {
-		kick(cpu, now);
+		xf_kick(cpu, now);
 		advance(pcpu, now);
 	}
 	if (now - pcpu->reported_at >= SECOND) {

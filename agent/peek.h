@@ -90,6 +90,15 @@ static inline bool xf_peek_online(uint32_t cpu)
 	return *(const volatile unsigned long *)&cpu_online_map[cpu / 64] >> (cpu % 64) & 1;
 }
 
+/* The counter by which Xen's NMI watchdog runs on this pCPU, as an MSR; 0: it does not run.
+ * Context: any. Xen has written that MSR on every pCPU before it says so. */
+static inline uint32_t xf_peek_watchdog_msr(void)
+{
+	return *(const volatile uint32_t *)&nmi_watchdog
+	               ? *(const volatile uint32_t *)&xen_nmi_perfctr_msr
+	               : 0;
+}
+
 /* The stack of an online pCPU. Context: any. */
 static inline uint64_t xf_peek_stack_of(uint32_t cpu)
 {

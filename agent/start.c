@@ -58,6 +58,13 @@ static enum xf_refusal check_pcpus(void)
 	return refusal;
 }
 
+static bool watchdog_is_known(void)
+{
+	uint32_t msr = xf_peek_watchdog_msr();
+
+	return !msr || msr == XEN_MSR_K7_PERFCTR0 || msr == XEN_MSR_P6_PERFCTR0;
+}
+
 /* The number under which Xen has registered its vCPU kick. Return: MAX_SOFTIRQS where it has not.
  */
 static uint32_t find_softirq(void)
@@ -70,22 +77,28 @@ static uint32_t find_softirq(void)
 	return number;
 }
 
+/* Return: whether @from was in Xen's slot, which now has @to. */
+static bool change_nmi_callback(xen_nmi_callback_t *from, xen_nmi_callback_t *to)
+{
+	return __atomic_compare_exchange_n(&xen_nmi_callback, &from, to, false, __ATOMIC_SEQ_CST,
+	                                   __ATOMIC_SEQ_CST);
+}
+
 enum xf_refusal xf_start(void)
 {
 	enum xf_refusal refusal = check_pcpus();
 
 	if (refusal)
 		return refusal;
+	if (!watchdog_is_known())
+		return XF_REFUSAL_WATCHDOG;
 	if ((xen_tb_event_mask & ~XF_LEASE_MASK) != XF_TRACE_MASK)
 		return XF_REFUSAL_NO_LEASE;
 	xf_agent.softirq = find_softirq();
 	if (xf_agent.softirq == MAX_SOFTIRQS)
 		return XF_REFUSAL_SOFTIRQ;
-	xf_agent.previous_nmi = set_nmi_callback(xf_capture_nmi);
-	if (xf_agent.previous_nmi) {
-		set_nmi_callback(xf_agent.previous_nmi);
+	if (!change_nmi_callback(NULL, xf_capture_nmi))
 		return XF_REFUSAL_NMI_TAKEN;
-	}
 	open_softirq(xf_agent.softirq, xf_emit_softirq);
 	return XF_REFUSAL_NONE;
 }
@@ -98,11 +111,8 @@ static void give_back_softirq(void)
 
 void xf_finish(void)
 {
-	xen_nmi_callback_t *found = set_nmi_callback(xf_agent.previous_nmi);
-
-	/* Somebody took the slot after us (a crash, a microcode update): it stays theirs. */
-	if (found != xf_capture_nmi)
-		set_nmi_callback(found);
+	/* Has somebody taken the slot after us (a crash, a microcode update), it stays theirs. */
+	change_nmi_callback(xf_capture_nmi, NULL);
 	give_back_softirq();
 }
 
@@ -129,7 +139,7 @@ static void load_hook(void)
 
 /*
  * After a `replace` by a vendor's live patch we are still running here. Xen will put back the NMI
- * callback that it saved, which may be ours: it gets the one before us.
+ * callback that it saved, which may be ours: it gets none.
  */
 static void unload_hook(void)
 {
@@ -138,7 +148,7 @@ static void unload_hook(void)
 	for (cpu = 0; cpu < xf_config.nr_pcpus; cpu++)
 		kill_timer(&xf_pcpus[cpu].timer);
 	if (xen_saved_nmi_callback == xf_capture_nmi)
-		xen_saved_nmi_callback = xf_agent.previous_nmi;
+		xen_saved_nmi_callback = NULL;
 	if (xf_agent.state == XF_RUNNING || xf_agent.state == XF_STOPPING)
 		give_back_softirq();
 	xf_agent.state = XF_QUIET;

@@ -41,10 +41,17 @@ void set_timer(struct xen_timer *timer, int64_t expires);
 void migrate_timer(struct xen_timer *timer, unsigned int cpu);
 void kill_timer(struct xen_timer *timer);
 
-/* NMIs (asm/nmi.h): one slot, the previous content is returned; non-zero from it means "handled".
- */
-xen_nmi_callback_t *set_nmi_callback(xen_nmi_callback_t *callback);
+/* NMIs: one slot, NULL while nobody has it; non-zero from it means "handled". Xen's own function to
+ * set it swaps, which would take it from its owner for a moment; so it is compared and exchanged
+ * here. */
+extern xen_nmi_callback_t *xen_nmi_callback;       /* arch/x86/traps.c#nmi_callback */
 extern xen_nmi_callback_t *xen_saved_nmi_callback; /* arch/x86/livepatch.c#saved_nmi_callback */
+/* The NMI watchdog (arch/x86/nmi.c): 0 where it does not run; and the MSR of the counter whose
+ * overflow is its NMI: one of these two, or the Pentium 4's. */
+extern const uint32_t nmi_watchdog;
+extern const uint32_t xen_nmi_perfctr_msr; /* arch/x86/nmi.c#nmi_perfctr_msr */
+#define XEN_MSR_K7_PERFCTR0 0xc0010004u    /* AMD APM volume 2, appendix A */
+#define XEN_MSR_P6_PERFCTR0 0x000000c1u    /* Intel SDM volume 4, IA32_PMC0 */
 /* Sends an IPI to the CPUs of @mask (asm/smp.h). Context: not NMI. */
 void send_IPI_mask(const unsigned long *mask, int vector);
 /* Delivery mode NMI in the APIC's ICR: Intel SDM volume 3, 10.6.1. */

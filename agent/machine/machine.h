@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+/* Xen lives in the upper half of the address space, wherever it is. */
+#define XF_MACHINE_LOWEST 0xffff800000000000ull
+
 /* Context: any. The stack pointer, good enough to tell which stack we are on. */
 static inline uint64_t xf_machine_stack_pointer(void)
 {
@@ -23,6 +26,15 @@ static inline uint64_t xf_machine_tsc(void)
 	uint32_t low, high;
 
 	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+}
+
+/* Context: ring 0. @number is an MSR that this processor has: others fault. */
+static inline uint64_t xf_machine_msr(uint32_t number)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("rdmsr" : "=a"(low), "=d"(high) : "c"(number));
 	return (uint64_t)high << 32 | low;
 }
 

@@ -68,15 +68,17 @@ enum xf_refusal {
 	XF_REFUSAL_NMI_TAKEN = 4, /* somebody else holds the NMI callback */
 	XF_REFUSAL_ONE_PCPU = 5,  /* nobody is there to send the NMI */
 	XF_REFUSAL_NO_LEASE = 6,  /* tracing is off or the event mask is not ours */
+	XF_REFUSAL_WATCHDOG = 7,  /* Xen's NMI watchdog counts with what we cannot read */
 };
 
 enum xf_sample_flags {
-	XF_SAMPLE_GUEST = 1 << 0,         /* a guest was running, not Xen */
-	XF_SAMPLE_IDLE = 1 << 1,          /* the current vCPU was an idle vCPU */
-	XF_SAMPLE_FOREIGN_RSP = 1 << 2,   /* RSP was not on this pCPU's Xen stack: no words taken */
-	XF_SAMPLE_TRUNCATED = 1 << 3,     /* more words than fit: those nearest to RSP are here */
-	XF_SAMPLE_AFTER_STGI = 1 << 4,    /* AMD: the NMI that ended a guest's run (FACTS: STGI) */
-	XF_SAMPLE_IST_STACK = 1 << 5,     /* RSP was on an exception stack of this pCPU */
+	XF_SAMPLE_GUEST = 1 << 0, /* a guest was running, not Xen */
+	XF_SAMPLE_IDLE = 1 << 1,  /* the current vCPU was an idle vCPU */
+	XF_SAMPLE_FOREIGN_RSP =
+	        1 << 2,                /* RSP was not in use on this pCPU's stack: no words taken */
+	XF_SAMPLE_TRUNCATED = 1 << 3,  /* more words than fit: those nearest to RSP are here */
+	XF_SAMPLE_AFTER_STGI = 1 << 4, /* AMD: the NMI that ended a guest's run (FACTS: STGI) */
+	XF_SAMPLE_IST_STACK = 1 << 5,  /* RSP was on an exception stack of this pCPU */
 	XF_SAMPLE_NO_GUEST_REGS = 1 << 6, /* the guest_ registers and CR3s are not known */
 };
 

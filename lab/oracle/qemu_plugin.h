@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The few functions of QEMU's interface for TCG plugins that the oracle uses, version 1 of it, as
- * "QEMU TCG Plugins" in QEMU's developer documentation describes them. Debian packages no header.
+ * The few functions of QEMU's interface for TCG plugins that the lab's plugins use, version 1 of
+ * it, as "QEMU TCG Plugins" in QEMU's developer documentation describes them. Debian packages no
+ * header.
  */
 #ifndef LAB_ORACLE_QEMU_PLUGIN_H
 #define LAB_ORACLE_QEMU_PLUGIN_H
@@ -39,6 +40,9 @@ struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *bl
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block,
+                                          qemu_plugin_execute_t callback,
+                                          enum qemu_plugin_cb_flags flags, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
                                             qemu_plugin_execute_t callback,
                                             enum qemu_plugin_cb_flags flags, void *data);

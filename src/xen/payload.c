@@ -27,6 +27,10 @@ static const struct {
 } renamed[] = {
         {"xen_saved_nmi_callback",
          {"arch/x86/livepatch.c#saved_nmi_callback", "saved_nmi_callback"}},
+        {"xen_nmi_callback",
+         {"arch/x86/traps.c#nmi_callback", "traps.c#nmi_callback", "nmi_callback"}},
+        {"xen_nmi_perfctr_msr",
+         {"arch/x86/nmi.c#nmi_perfctr_msr", "nmi.c#nmi_perfctr_msr", "nmi_perfctr_msr"}},
         {"xen_softirq_handlers",
          {"common/softirq.c#softirq_handlers", "softirq.c#softirq_handlers", "softirq_handlers"}},
         {"xen_vcpu_kick_softirq",

@@ -230,6 +230,9 @@ static const char *refusal_text(enum xf_refusal refusal)
 		return "something else (such as xenoprof) has Xen's NMI callback";
 	case XF_REFUSAL_ONE_PCPU:
 		return "only one pCPU is online";
+	case XF_REFUSAL_WATCHDOG:
+		return "Xen's NMI watchdog runs on a processor whose counter the agent does not "
+		       "know";
 	case XF_REFUSAL_NO_LEASE:
 		return "another program has changed Xen's trace settings meanwhile";
 	default:

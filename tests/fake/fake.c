@@ -88,6 +88,20 @@ uint64_t xf_machine_cr3(void)
 	return fake.self->cr3;
 }
 
+uint64_t xf_machine_msr(uint32_t number)
+{
+	if (number != fake.watchdog_msr)
+		fake_fail("MSR %#x is read, which this processor may not have", number);
+	return fake.watchdog_counter;
+}
+
+void fake_set_watchdog(uint32_t msr, uint64_t counter)
+{
+	fake.watchdog_msr = msr;
+	fake.watchdog_counter = counter;
+	fake_variables_set_watchdog(msr);
+}
+
 void fake_set_tsc(uint64_t tsc)
 {
 	fake.tsc = tsc;
@@ -522,7 +536,7 @@ void fake_unload(void)
 	fake.unloaded = true;
 	if (xen_softirq_handlers[FAKE_KICK_SOFTIRQ] == xf_emit_softirq)
 		fake_fail("the softirq's handler is the agent's after it was unloaded");
-	if (fake.nmi_slot == xf_capture_nmi)
+	if (xen_nmi_callback == xf_capture_nmi)
 		fake_fail("the NMI slot points to the agent after it was unloaded");
 }
 
@@ -563,6 +577,7 @@ void fake_start(unsigned int nr, uint64_t seed)
 	memset(xen_softirq_handlers, 0, sizeof(xen_softirq_handlers));
 	xen_softirq_handlers[TIMER_SOFTIRQ] = timer_softirq;
 	xen_softirq_handlers[FAKE_KICK_SOFTIRQ] = xen_vcpu_kick_softirq;
+	xen_nmi_callback = NULL;
 	xen_saved_nmi_callback = NULL;
 	nr_events = 0;
 	fake.seed = fake.random = seed;

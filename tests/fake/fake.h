@@ -81,6 +81,8 @@ bool fake_step(int64_t limit);
 void fake_at(int64_t time, void (*function)(void *context), void *context);
 
 /* NMIs. */
+/* Xen's watchdog runs, with this counter; @msr 0: it does not. */
+void fake_set_watchdog(uint32_t msr, uint64_t counter);
 struct fake_nmi_policy {
 	unsigned int swallow_of_1000; /* never arrive */
 	int64_t delay_min, delay_max; /* on their way; a second one meanwhile is merged */

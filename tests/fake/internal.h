@@ -29,11 +29,12 @@ struct fake_xen {
 	unsigned int nr;
 	int64_t now;
 	uint64_t tsc;
+	uint32_t watchdog_msr;
+	uint64_t watchdog_counter;
 	struct fake_pcpu *self; /* that runs just now; NULL: none */
 	unsigned int nesting;   /* event loops within pauses */
 	struct fake_nmi_policy policy;
 	struct fake_pauses pauses;
-	xen_nmi_callback_t *nmi_slot;
 	size_t trace_limit;
 	uint32_t event_mask;
 	bool unloaded;

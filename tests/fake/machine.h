@@ -13,9 +13,12 @@
 
 #include <stdint.h>
 
+#define XF_MACHINE_LOWEST 4096u
+
 uint64_t xf_machine_stack_pointer(void);
 uint64_t xf_machine_tsc(void);
 uint64_t xf_machine_cr3(void);
+uint64_t xf_machine_msr(uint32_t number);
 
 /* Return: @value. */
 uint64_t fake_pause(uint64_t value);

@@ -4,30 +4,19 @@
 
 #include "internal.h"
 
+xen_nmi_callback_t *xen_nmi_callback;
 xen_nmi_callback_t *xen_saved_nmi_callback;
-
-xen_nmi_callback_t *set_nmi_callback(xen_nmi_callback_t *callback)
-{
-	xen_nmi_callback_t *before;
-
-	fake_caller("set_nmi_callback");
-	fake_pause(0);
-	before = fake.nmi_slot;
-	fake.nmi_slot = callback;
-	fake_pause(0);
-	return before;
-}
 
 xen_nmi_callback_t *fake_nmi_slot(void)
 {
-	return fake.nmi_slot;
+	return xen_nmi_callback;
 }
 
 xen_nmi_callback_t *fake_take_nmi_slot(xen_nmi_callback_t *callback)
 {
-	xen_nmi_callback_t *before = fake.nmi_slot;
+	xen_nmi_callback_t *before = xen_nmi_callback;
 
-	fake.nmi_slot = callback;
+	xen_nmi_callback = callback;
 	return before;
 }
 
@@ -88,11 +77,11 @@ bool fake_nmi(unsigned int cpu, const struct xen_cpu_user_regs *regs)
 
 	if (pcpu->in_nmi)
 		fake_fail("NMIs nest on pCPU %u: a bug of the fake", cpu);
-	if (fake.unloaded && fake.nmi_slot == xf_capture_nmi)
+	if (fake.unloaded && xen_nmi_callback == xf_capture_nmi)
 		fake_fail("the NMI slot points to the agent after it was unloaded");
 	fake.self = pcpu;
 	pcpu->in_nmi = true;
-	handled = fake.nmi_slot && fake.nmi_slot(regs, (int)cpu);
+	handled = xen_nmi_callback && xen_nmi_callback(regs, (int)cpu);
 	pcpu->in_nmi = false;
 	fake.self = before;
 	if (handled)

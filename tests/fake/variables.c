@@ -10,6 +10,8 @@ void *stack_base[MAX_PCPUS];
 const void *idle_vcpu[MAX_PCPUS];
 unsigned long cpu_online_map[MAX_PCPUS / 64];
 uint32_t xen_tb_event_mask;
+uint32_t nmi_watchdog;
+uint32_t xen_nmi_perfctr_msr;
 
 void fake_variables_clear(void)
 {
@@ -17,6 +19,7 @@ void fake_variables_clear(void)
 	memset(idle_vcpu, 0, sizeof(idle_vcpu));
 	memset(cpu_online_map, 0, sizeof(cpu_online_map));
 	xen_tb_event_mask = 0;
+	nmi_watchdog = xen_nmi_perfctr_msr = 0;
 }
 
 void fake_variables_set_stack(unsigned int cpu, void *stack)
@@ -42,4 +45,10 @@ void fake_variables_set_online(unsigned int cpu, int online)
 void fake_variables_set_event_mask(uint32_t mask)
 {
 	xen_tb_event_mask = mask;
+}
+
+void fake_variables_set_watchdog(uint32_t msr)
+{
+	nmi_watchdog = msr ? 2 : 0;
+	xen_nmi_perfctr_msr = msr;
 }

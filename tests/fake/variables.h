@@ -13,5 +13,6 @@ void fake_variables_set_stack(unsigned int cpu, void *stack);
 void fake_variables_set_idle_vcpu(unsigned int cpu, const void *vcpu);
 void fake_variables_set_online(unsigned int cpu, int online);
 void fake_variables_set_event_mask(uint32_t mask);
+void fake_variables_set_watchdog(uint32_t msr);
 
 #endif

@@ -263,7 +263,7 @@ static void rsp_is_followed_up_to_the_right_bound_at_each_edge(void **state)
 	}
 }
 
-static void rsp_in_a_guard_page_or_misaligned_is_not_followed(void **state)
+static void rsp_in_a_guard_page_or_misaligned_is_foreign(void **state)
 {
 	static const uint32_t offsets[] = {0x0,    0x8,    0xff8,  0xfff,  0x5000, 0x5008,
 	                                   0x5ff8, 0x5fff, 0x1001, 0x1004, 0x2ffc, 0x2fff,
@@ -272,8 +272,12 @@ static void rsp_in_a_guard_page_or_misaligned_is_not_followed(void **state)
 
 	(void)state;
 	fill(FAKE_TEXT + 0x77);
-	for (i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
-		assert_int_equal(words_of(sample_at(stack() + offsets[i])), 0);
+	for (i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		const struct xf_sample *sample = sample_at(stack() + offsets[i]);
+
+		assert_int_equal(words_of(sample), 0);
+		assert_int_equal(sample->flags, XF_SAMPLE_FOREIGN_RSP);
+	}
 }
 
 /* The SYSCALL gap: Xen's code segment, the guest's stack pointer. */
@@ -608,7 +612,7 @@ int main(void)
 	        TEST(words_come_by_rising_slot_with_their_places),
 	        TEST(registers_and_vcpu_are_those_of_the_nmi),
 	        TEST(rsp_is_followed_up_to_the_right_bound_at_each_edge),
-	        TEST(rsp_in_a_guard_page_or_misaligned_is_not_followed),
+	        TEST(rsp_in_a_guard_page_or_misaligned_is_foreign),
 	        TEST(hostile_rsp_is_never_read),
 	        TEST(any_rsp_at_all_is_survived),
 	        TEST(of_more_words_than_fit_those_nearest_to_rsp_are_kept),

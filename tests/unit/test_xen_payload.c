@@ -33,7 +33,9 @@ static const char *const xen_names[][3] = {
         {"set_timer"},
         {"migrate_timer"},
         {"kill_timer"},
-        {"set_nmi_callback"},
+        {"arch/x86/traps.c#nmi_callback", "traps.c#nmi_callback", "nmi_callback"},
+        {"nmi_watchdog"},
+        {"arch/x86/nmi.c#nmi_perfctr_msr", "nmi.c#nmi_perfctr_msr", "nmi_perfctr_msr"},
         {"send_IPI_mask"},
         {"open_softirq"},
         {"raise_softirq"},
@@ -398,13 +400,15 @@ static void symbols_are_bound_to_xens_whatever_their_file_is_called(void **state
 		make_symbols(choice, NR_NAMES);
 		assert_int_equal(write_payload(object, object_size, &config), 0);
 		want_bound("init_timer", 1);
-		want_bound("cpu_online_map", 11);
-		want_bound("xen_saved_nmi_callback", 12);
-		want_bound("xen_softirq_handlers", 13);
-		want_bound("xen_vcpu_kick_softirq", 14);
-		want_bound("xen_tb_event_mask", 15);
-		want_bound("xen_trace", 16);
-		want_bound("xen_trace_cycles", 16);
+		want_bound("xen_nmi_callback", 5);
+		want_bound("xen_nmi_perfctr_msr", 7);
+		want_bound("cpu_online_map", 13);
+		want_bound("xen_saved_nmi_callback", 14);
+		want_bound("xen_softirq_handlers", 15);
+		want_bound("xen_vcpu_kick_softirq", 16);
+		want_bound("xen_tb_event_mask", 17);
+		want_bound("xen_trace", 18);
+		want_bound("xen_trace_cycles", 18);
 	}
 }
 
@@ -420,7 +424,7 @@ static void each_trace_function_gets_its_own_where_xen_has_both(void **state)
 	xf_symbols_add(symbols, XEN + 0x9000, 0, 't', "__trace_var");
 	xf_symbols_finish(symbols);
 	assert_int_equal(write_payload(object, object_size, &config), 0);
-	want_bound("xen_trace", 16);
+	want_bound("xen_trace", 18);
 	assert_int_equal(find_symbol("xen_trace_cycles").st_value, XEN + 0x9000);
 }
 

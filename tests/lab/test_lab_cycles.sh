@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Recordings by the hundred under load: no memory of Xen's is lost, Xen says nothing, the last ones take no
+# longer than the first (printed, for people to read). Then killed ones: kill -9 at random moments, from
+# before the upload to the middle of sampling; each time the agent falls quiet and the next recording
+# works. Time limit: 20 minutes with the defaults, hours with 1000 and 200.
+#
+# XENFLAME_LAB_CYCLES    how many recordings, for each Xen (60)
+# XENFLAME_LAB_KILLS     how many killed ones (15)
+# XENFLAME_LAB_SEED      of the moments (printed)
+# shellcheck disable=SC2317 # functions that check calls
+# shellcheck disable=SC2016 # shell for dom0
+LAB_TEST=lab_cycles
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/lab/record.sh
+. "$(dirname "$0")/record.sh"
+
+CYCLES=${XENFLAME_LAB_CYCLES:-60}
+KILLS=${XENFLAME_LAB_KILLS:-15}
+seed=${XENFLAME_LAB_SEED:-$RANDOM}
+
+# Pages that are free in Xen, by its own list of them.
+free_pages() {
+	local line
+	line=$(($(console_lines) + 1))
+	lab_exec xl debug-keys m
+	for _ in $(seq 100); do
+		tail -n "+$line" "$LAB_DIR/console.log" | tr -d '\r' >"$lab_tmp/keys"
+		! grep -q 'Dom heap:' "$lab_tmp/keys" || break
+		sleep 0.1
+	done
+	sleep 1
+	tail -n "+$line" "$LAB_DIR/console.log" | tr -d '\r' |
+		sed -n 's/.*heap\[.*-> \([0-9]*\) pages.*/\1/p' | awk '{ n += $1 } END { print n }'
+}
+
+# In dom0, so that only the recordings take time: "STATUS MILLISECONDS" a line.
+cycles() { # COUNT
+	LAB_TIMEOUT=$(($1 * 20 + 60)) lab_exec sh -c '
+		ms() { awk "{ printf \"%d\", \$1 * 1000 }" /proc/uptime; }
+		for i in $(seq '"$1"'); do
+			begin=$(ms)
+			xenflame record -F 997 -t 0.2 -o /tmp/cycle.data >/tmp/cycle.err 2>&1
+			status=$?
+			echo "$status $(($(ms) - begin))"
+			[ $status = 0 ] || { cat /tmp/cycle.err; break; }
+			rm -f /tmp/cycle.data*
+		done' >"$lab_tmp/cycles"
+}
+
+every_cycle_works() {
+	cycles "$CYCLES" || return 1
+	awk -v wanted="$CYCLES" '$1 == 0 { n++ } $1 != 0 { print } END { print n " of " wanted " worked"; exit n != wanted }' "$lab_tmp/cycles"
+}
+
+print_durations() {
+	awk '{ ms[NR] = $2 }
+		END { tenth = int(NR / 10); if (!tenth) tenth = 1
+		      for (i = 1; i <= tenth; i++) { first += ms[i]; last += ms[NR - i + 1] }
+		      printf "# a cycle took %d ms in the first tenth, %d ms in the last\n", first / tenth, last / tenth }' "$lab_tmp/cycles"
+}
+
+nothing_is_lost() { # PAGES BEFORE
+	local now
+	now=$(free_pages)
+	echo "# free pages of Xen: $1, after $CYCLES cycles $now" >&3
+	[ "$1" -gt 0 ] && [ "$now" -ge $(($1 - 8)) ]
+}
+
+falls_quiet() {
+	local callback
+	for _ in $(seq 200); do
+		callback=$(xen_word "$(xen_symbol 'arch/x86/traps.c#nmi_callback')") || return 1
+		[ "$callback" != 0000000000000000 ] || return 0
+		sleep 0.1
+	done
+	echo "Xen's NMI callback is still $callback"
+	return 1
+}
+
+every_killed_one_falls_quiet() {
+	local n moment
+	for n in $(seq "$KILLS"); do
+		moment=$((RANDOM * 100)) # up to 3.3 s
+		lab_exec interrupt.sh KILL "$moment" xenflame record -F 500 -t 5 -o /tmp/killed.data >"$lab_tmp/killed" 2>&1
+		falls_quiet || { echo "kill $n after $moment us"; cat "$lab_tmp/killed"; return 1; }
+		lab_exec xenflame record -F 500 -t 0.3 -o /tmp/next.data >"$lab_tmp/next" 2>&1 || {
+			echo "the recording after kill $n, after $moment us:"
+			cat "$lab_tmp/next"
+			return 1
+		}
+	done
+}
+
+exec 3>&1
+RANDOM=$seed
+for xen in $LAB_XENS; do
+	LAB_PREFIX="$xen-"
+	echo "# $CYCLES cycles, $KILLS kills, seed $seed (XENFLAME_LAB_SEED)"
+	rm -f "$lab_tmp/symbols"
+	lab_boot --xen "$xen"
+	lab_put "$TOOL" /usr/local/bin/
+	lab_put "$LAB_ROOT/tests/lab/errors/interrupt.sh" /lab/bin/
+	lab_exec chmod +x /lab/bin/interrupt.sh
+	each_load start hypercall evtchn timers
+	cycles 2 # the first allocates the trace buffers
+	pages=$(free_pages)
+	line=$(($(console_lines) + 1))
+	check every-cycle-works every_cycle_works
+	print_durations
+	check no-memory-of-xens-is-lost nothing_is_lost "$pages"
+	check every-killed-recorder-leaves-a-quiet-host-and-the-next-one-works every_killed_one_falls_quiet
+	check no-memory-is-lost-by-killing nothing_is_lost "$pages"
+	check nothing-is-left nothing_left
+	check the-console-is-calm console_is_calm "$line"
+	check the-host-is-well lab_exec judge --health
+done
+lab_done
