@@ -1,0 +1,172 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Guests attack the agent, on each Xen: user code in dom0, a PV and a PVH guest, and a PV and a PVH
+# kernel of our own enter Xen without end with hostile stack pointers, among them all of Xen's own
+# stacks, on page tables that change, while they are sampled as often as the emulator can bear.
+# Time limit: 15 minutes, and four times XENFLAME_LAB_SECONDS.
+#
+# XENFLAME_LAB_SECONDS    of recording, for each Xen (20)
+# XENFLAME_LAB_FREQUENCY  samples a second and pCPU (2000)
+LAB_TEST=lab_hostile
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/lab/record.sh
+. "$(dirname "$0")/record.sh"
+
+EXAMINE=$LAB_ROOT/build/test/examine_hostile
+SECONDS_ALL=${XENFLAME_LAB_SECONDS:-20}
+SECONDS_EACH=10
+LAB_TIMEOUT=600
+KERNELS='hostile-pv hostile-pvh'
+DOMAINS='dom0 pv pvh'
+
+# Where the pCPUs' stacks of Xen begin.
+xen_stacks() {
+	local array cpu
+	array=$(xen_symbol stack_base)
+	for cpu in 0 1; do
+		xen_word "$(printf '%x' $((0x$array + cpu * 8)))" || return 1
+	done | paste -sd ' '
+}
+
+start_kernel() { # NAME
+	lab_exec xl create -q "/lab/guests/$1.cfg" "extra=\"$stacks\""
+}
+
+start_everywhere() {
+	local domain
+	for domain in $DOMAINS; do
+		lab_exec load start "hostile:${stacks// /:}" "$domain" || return 1
+	done
+	start_kernel hostile-pvh
+}
+
+# As on hosts whose owners care: else the attackers' vCPUs take most of the time that the recorder needs.
+favour_dom0() {
+	lab_exec xl sched-credit2 -d Domain-0 -w 4096
+}
+
+# What each guest has used of its CPUs' time: "NAME SECONDS". Those that crashed are not told.
+times() {
+	lab_exec xl list | awk 'NR > 1 && $5 ~ /^[-rb]*$/ { print $1, $6 }' | sort
+}
+
+# Every attack still goes on: the programs run, the kernels have neither crashed nor stopped.
+attacks_go_on() {
+	local domain kernel before after
+	for domain in $DOMAINS; do
+		[ "$(lab_exec load list "$domain")" = hostile ] || { echo "hostile has ended in $domain"; return 1; }
+	done
+	before=$(times)
+	lab_exec sleep 5
+	after=$(times)
+	for kernel in $KERNELS; do
+		awk -v name="$kernel" '$1 == name { t[++n] = $2 } END { exit !(n == 2 && t[2] > t[1]) }' \
+			<(printf '%s\n%s\n' "$before" "$after") || {
+			echo "$kernel does not run any more:"
+			lab_exec xl list
+			return 1
+		}
+	done
+}
+
+stop_attacks() {
+	local domain kernel
+	for domain in $DOMAINS; do
+		lab_exec load stop hostile "$domain" || return 1
+	done
+	for kernel in $KERNELS; do
+		lab_exec xl destroy "$kernel" || return 1
+	done
+}
+
+record_turn() { # NAME SECONDS FREQUENCY
+	record "$1" "$2" -F "$3" && books_add_up "$1"
+}
+
+# A recorder that gets no CPU for longer than the agent waits is one that this machine cannot emulate at
+# this frequency: half of it then.
+record_all() {
+	local left=$SECONDS_ALL turn=0
+	while [ "$left" -gt 0 ]; do
+		turn=$((turn + 1))
+		if record_turn "turn$turn" $((left < SECONDS_EACH ? left : SECONDS_EACH)) "$FREQUENCY"; then
+			left=$((left - SECONDS_EACH))
+		elif grep -q 'the agent stopped by itself' "$lab_tmp/turn$turn.err" && [ "$FREQUENCY" -gt 200 ]; then
+			FREQUENCY=$((FREQUENCY / 2))
+		else
+			return 1
+		fi
+	done
+}
+
+# The emulator takes interrupts between blocks of instructions alone, of which most are longer than the
+# gap. With blocks of one instruction an NMI can come at each; the host is so slow then that it is given
+# them in doses. Where these are too much for the recorder, the agent stops, and what it has is as good.
+record_each_instruction() {
+	local recorder
+	lab_exec xenflame record -v -t 20 -F 400 -o /tmp/record.data >"$lab_tmp/steps.err" 2>&1 &
+	recorder=$!
+	while kill -0 $recorder 2>/dev/null; do
+		emulate_steps on
+		sleep 0.1
+		emulate_steps off
+		sleep 0.4
+	done
+	wait $recorder || grep -q 'the agent stopped by itself' "$lab_tmp/steps.err" || {
+		cat "$lab_tmp/steps.err"
+		return 1
+	}
+	lab_get /tmp/record.data "$lab_tmp/steps.data"
+	books_add_up steps
+}
+
+emulate_steps() { # on|off
+	"$LAB" qmp "$LAB_DIR" "{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":\"singlestep $1\"}}" \
+		>/dev/null
+}
+
+examine() {
+	"$EXAMINE" "$lab_tmp"/turn*.data "$lab_tmp/steps.data"
+}
+
+# There were samples in the gap, with RSP elsewhere and with RSP on the stack that is in use; else nothing
+# has been tried. SYSCALL's stub has three instructions before the switch of stacks, SYSRET one or two behind.
+the_gap_was_hit() {
+	local foreign places own
+	read -r foreign places own < <(examine | sed -nE 's/.*foreign ([0-9]+) at ([0-9]+) places, own ([0-9]+) .*/\1 \2 \3/p')
+	[ "$foreign" -gt 0 ] && [ "$own" -gt 0 ] && [ "$places" -ge 4 ]
+}
+
+tell_losses() { # FREQUENCY
+	cat "$lab_tmp"/turn*.err | awk '/^xenflame: pCPU [0-9]/ { gsub(/[^0-9 ]/, " ")
+			produced += $2; delivered += $3; slot += $4; nmi += $5; trace += $6; skipped += $8 }
+		END { printf "# at '"$1"' Hz: produced %d, delivered %d, lost %d for want of a slot, %d NMIs, %d in the trace buffer; skipped %d\n",
+			produced, delivered, slot, nmi, trace, skipped }'
+}
+
+for xen in $LAB_XENS; do
+	LAB_PREFIX="$xen-"
+	FREQUENCY=${XENFLAME_LAB_FREQUENCY:-2000}
+	rm -f "$lab_tmp"/{symbols,turn*,steps*}
+	lab_boot --xen "$xen" --guests pvh,pv
+	before=$(console_lines)
+	lab_put "$TOOL" /usr/local/bin/
+	stacks=$(xen_stacks) || fail "Xen's stacks were not found"
+	check dom0-is-favoured favour_dom0
+	check a-kernel-attacks start_kernel hostile-pv
+	check it-is-recorded-at-each-instruction record_each_instruction
+	check everybody-attacks start_everywhere
+	check the-attacks-are-recorded record_all
+	tell_losses "$FREQUENCY"
+	check samples-with-a-guests-rsp-are-marked-and-alone examine
+	sed 's/^/# /' "$lab_tmp/check.out"
+	check the-gap-was-hit-with-every-sort-of-rsp the_gap_was_hit
+	check the-attackers-are-unharmed attacks_go_on
+	check the-attacks-stop stop_attacks
+	check guests-answer lab_exec sh -c 'load list pv && load list pvh'
+	check nothing-is-left-in-xen nothing_left
+	check xens-console-is-calm console_is_calm "$before"
+	check dom0-is-well lab_exec judge --health
+done
+lab_done
