@@ -10,8 +10,9 @@
 
 /*
  * The stack that we run on. Context: any. In softirq context RSP is on this pCPU's stack; in NMI
- * context it is on the NMI page of the same 32 KiB or, while the NMI uses no IST (AMD, with an HVM
- * vCPU loaded), on the primary stack itself. Either way its upper bits name the whole.
+ * context it is on the NMI page of the same 32 KiB or on the primary stack itself (Xen's entry
+ * moves there where a PV guest was interrupted; on AMD the NMI uses no IST while an HVM vCPU is
+ * loaded). Either way its upper bits name the whole.
  */
 static inline uint64_t xf_peek_own_stack(void)
 {

@@ -65,6 +65,12 @@ $(T)/cost_of_samples: tests/oracle/cost.c tests/read_file.c $(pure_sources:%.c=$
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) -Itests $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
+# What looks for stacks that a guest made up, for tests/lab/test_lab_hostile.sh.
+$(T)/examine_hostile: tests/hostile/examine.c tests/read_file.c $(pure_sources:%.c=$(B)/%.o)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) -Itests -I. $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
+
 # Made-up recordings, for tests/golden/run and tests/browser/run.
 $(T)/make_recording: tests/golden/make_recording.c $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
@@ -75,6 +81,8 @@ include tests/fake/fake.mk
 
 .PHONY: sweep
 unit: $(unit_programs) $(T)/make_recording $(T)/compare_with_oracle $(T)/cost_of_samples $(T)/compare_with_cfi $(B)/lab/liboracle.so $(B)/lab/libcost.so bench-programs
+
+unit: $(unit_programs) $(T)/make_recording $(T)/compare_with_oracle $(T)/examine_hostile $(T)/compare_with_cfi $(B)/lab/liboracle.so bench-programs
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
 

@@ -2,9 +2,10 @@
 /*
  * labguest: process 1 of the lab's guests. It starts and stops workloads as dom0 asks.
  *
- * dom0 writes the names of the wanted workloads to the guest's xenstore key data/lab-want, and
- * reads from data/lab-have what runs: the same names in the same order, "!NAME" for one that is
- * unknown or has ended by itself. Waiting is a blocking read of a watch: no timers, no polling.
+ * dom0 writes the wanted workloads, "NAME" or "NAME:ARGUMENT:...", to the guest's xenstore key
+ * data/lab-want, and reads from data/lab-have what runs: the same words in the same order, "!"
+ * before one that is unknown or has ended by itself. Waiting is a blocking read of a watch: no
+ * timers, no polling.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,12 +24,13 @@
 
 enum {
 	MAX_LOADS = 16,
-	NAME_LEN = 32
+	NAME_LEN = 128,
+	MAX_ARGUMENTS = 8
 };
 
 struct load {
-	char name[NAME_LEN];
-	pid_t pid; /* 0: failed */
+	char name[NAME_LEN]; /* with its arguments */
+	pid_t pid;           /* 0: failed */
 };
 
 static struct load loads[MAX_LOADS];
@@ -46,7 +48,7 @@ static void die(const char *what)
 static void send_message(enum xsd_sockmsg_type type, const char *first, const char *second,
                          bool second_nul)
 {
-	char buffer[sizeof(struct xsd_sockmsg) + 1024];
+	char buffer[sizeof(struct xsd_sockmsg) + XENSTORE_PAYLOAD_MAX];
 	struct xsd_sockmsg *message = (struct xsd_sockmsg *)buffer;
 	size_t a = strlen(first) + 1, b = second ? strlen(second) + second_nul : 0;
 
@@ -103,12 +105,23 @@ static int answer(char *payload, size_t size)
 	return type;
 }
 
-static pid_t start(const char *name)
+/* In the child: become the workload at @path, whose name and arguments are in @name. */
+static void become(const char *path, char *name)
+{
+	char *arguments[MAX_ARGUMENTS + 2] = {0};
+
+	for (size_t i = 0; i <= MAX_ARGUMENTS && name; i++)
+		arguments[i] = strsep(&name, ":");
+	execv(path, arguments);
+	_exit(127);
+}
+
+static pid_t start(char *name)
 {
 	char path[64];
 	pid_t pid;
 
-	snprintf(path, sizeof(path), "/lab/workloads/%s", name);
+	snprintf(path, sizeof(path), "/lab/workloads/%.*s", (int)strcspn(name, ":"), name);
 	if (strchr(name, '/') || access(path, X_OK))
 		return 0;
 	pid = fork();
@@ -118,8 +131,7 @@ static pid_t start(const char *name)
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		setsid();
-		execl(path, name, (char *)NULL);
-		_exit(127);
+		become(path, name);
 	}
 	return pid > 0 ? pid : 0;
 }

@@ -39,19 +39,19 @@ test_workloads() {
 		called_from exits 'svm_vmexit_handler' 'svm_asm_do_resume|svm_stgi_label'
 }
 
-# All workloads at once, in one recording: for the smoke test.
+# All workloads that leave the others their turns, in one recording: for the smoke test.
 test_workloads_together() {
 	local name domain regexes regex loads=()
 	while read -r name domain _; do
 		loads+=("$name@$domain")
-	done < <(lab_expectations | grep -vE '^(burn|idle) ')
+	done < <(lab_expectations | grep -vE '^(burn|hostile|idle) ')
 	check all-workloads-are-recorded record_loaded all $((SECONDS_EACH * 3)) "${loads[@]}"
 	check all-produced-is-delivered-plus-lost books_add_up all
 	while read -r name domain regexes; do
 		for regex in $regexes; do
 			check "$name-shows-${regex%%|*}" has_frame all "$regex"
 		done
-	done < <(lab_expectations | grep -vE '^(burn|idle) ')
+	done < <(lab_expectations | grep -vE '^(burn|hostile|idle) ')
 	check hypercalls-come-through-the-entry-code \
 		called_from all 'do_grant_table_op|do_mmu_update' 'pv_hypercall|lstar_enter'
 }

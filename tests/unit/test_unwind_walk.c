@@ -73,6 +73,16 @@ static const uint8_t code[] = {
 	/* 8c nopl 0(%rax,%rax) */ 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00,
 	/* 94 add $0x78,%rsp */ 0x48, 0x83, 0xc4, 0x78,
 	/* 98 iretq */ 0x48, 0xcf,
+	0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+	/* Entry code that leaves by SYSRET, on the guest's stack pointer. */
+	/* a0 push $0x0 */ 0x6a, 0x00,
+	/* a2 test %eax,%eax */ 0x85, 0xc0,
+	/* a4 je 0xb0 */ 0x74, 0x0a,
+	/* a6 mov 0x20(%rsp),%rsp */ 0x48, 0x8b, 0x64, 0x24, 0x20,
+	/* ab sysretq */ 0x48, 0x0f, 0x07,
+	0xcc, 0xcc,
+	/* b0 add $8,%rsp */ 0x48, 0x83, 0xc4, 0x08,
+	/* b4 iretq */ 0x48, 0xcf,
 };
 /* clang-format on */
 
@@ -81,11 +91,11 @@ static struct xf_unwind_table *table;
 static int set_up(void **state)
 {
 	static const uint64_t entries[] = {TEXT,        TEXT + 0x20, TEXT + 0x30, TEXT + 0x40,
-	                                   TEXT + 0x50, TEXT + 0x60, TEXT + 0x80};
+	                                   TEXT + 0x50, TEXT + 0x60, TEXT + 0x80, TEXT + 0xa0};
 	const struct xf_code text = {TEXT, code, sizeof(code)};
 
 	(void)state;
-	return xf_unwind_table_build(&text, entries, 7, &table, NULL);
+	return xf_unwind_table_build(&text, entries, 8, &table, NULL);
 }
 
 static int tear_down(void **state)
@@ -410,15 +420,47 @@ static void test_hostile(void **state)
 	}
 }
 
+/*
+ * A guest has pointed RSP at this pCPU's own stack, where what looks like callers lies: on its way
+ * in, in code that no table knows, and on its way out.
+ */
+static void test_guests_stack_pointer(void **state)
+{
+	static const struct {
+		uint64_t rip;
+		enum xf_unwind_reason reason;
+	} places[] = {
+	        {0xffff82d07fffe000, XF_UNWIND_NOT_TEXT},
+	        {TEXT + 0xab, XF_UNWIND_STACK_SWITCHED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct made made;
+
+		start(&made, places[i].rip, 64);
+		for (unsigned int slot = 0; slot < 64; slot++)
+			word(&made, slot, TEXT + 0x3b);
+		expect(&made, places[i].reason, 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_complete),         cmocka_unit_test(test_at_the_end),
-	        cmocka_unit_test(test_frame_pointer),    cmocka_unit_test(test_interrupt),
-	        cmocka_unit_test(test_interrupt_broken), cmocka_unit_test(test_not_captured),
-	        cmocka_unit_test(test_addresses),        cmocka_unit_test(test_too_deep),
-	        cmocka_unit_test(test_hostile),          cmocka_unit_test(test_stuffing),
-	        cmocka_unit_test(test_realigned),        cmocka_unit_test(test_tables),
+	        cmocka_unit_test(test_complete),
+	        cmocka_unit_test(test_at_the_end),
+	        cmocka_unit_test(test_frame_pointer),
+	        cmocka_unit_test(test_interrupt),
+	        cmocka_unit_test(test_interrupt_broken),
+	        cmocka_unit_test(test_not_captured),
+	        cmocka_unit_test(test_addresses),
+	        cmocka_unit_test(test_too_deep),
+	        cmocka_unit_test(test_hostile),
+	        cmocka_unit_test(test_stuffing),
+	        cmocka_unit_test(test_realigned),
+	        cmocka_unit_test(test_tables),
+	        cmocka_unit_test(test_guests_stack_pointer),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
