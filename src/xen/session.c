@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -382,15 +383,37 @@ static int check_applied(struct xf_session *session, struct xf_error *error)
 	return result;
 }
 
+/* Return: the next pCPU from @pcpu on whose books are open; the number of pCPUs where there is
+ * none. */
+static unsigned int next_open(const struct xf_session *session, unsigned int pcpu)
+{
+	/* A pCPU that came online after Xen allocated its trace buffers has none to report in. */
+	while (pcpu < session->nr_pcpus &&
+	       (session->books[pcpu].closed || !xf_tracebuffers_has(session->buffers, pcpu)))
+		pcpu++;
+	return pcpu;
+}
+
 bool xf_session_is_quiet(const struct xf_session *session)
 {
+	return next_open(session, 0) == session->nr_pcpus;
+}
+
+static int fail_open(const struct xf_session *session, struct xf_error *error)
+{
+	char list[64] = "";
+	size_t length = 0;
 	unsigned int pcpu;
 
-	/* A pCPU that came online after Xen allocated its trace buffers has none to report in. */
-	for (pcpu = 0; pcpu < session->nr_pcpus; pcpu++)
-		if (!session->books[pcpu].closed && xf_tracebuffers_has(session->buffers, pcpu))
-			return false;
-	return true;
+	for (pcpu = next_open(session, 0); pcpu < session->nr_pcpus && length + 16 < sizeof(list);
+	     pcpu = next_open(session, pcpu + 1))
+		length += (size_t)snprintf(list + length, sizeof(list) - length, " %u", pcpu);
+	return xf_fail(
+	        error, -ETIMEDOUT,
+	        "these pCPUs did not close their books within %u s, their counts are as last "
+	        "heard:%s%s. One that was taken offline and back has no trace buffer until "
+	        "the next boot",
+	        CLOSING_TIMEOUT_MS / 1000, list, pcpu < session->nr_pcpus ? " ..." : "");
 }
 
 int xf_session_poll(struct xf_session *session, struct xf_error *error)
@@ -419,11 +442,7 @@ int xf_session_stop(struct xf_session *session, struct xf_error *error)
 		result = read_buffers(session, error);
 	}
 	if (!result && !xf_session_is_quiet(session))
-		result = xf_fail(
-		        error, -ETIMEDOUT,
-		        "not all pCPUs closed their books within %u s; the counts are as last "
-		        "heard",
-		        CLOSING_TIMEOUT_MS / 1000);
+		result = fail_open(session, error);
 	return result;
 }
 

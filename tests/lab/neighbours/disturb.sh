@@ -17,7 +17,7 @@ quietly() {
 }
 
 # Xen's loader is busy at times.
-patch() { # WORD...
+loader() { # WORD...
 	n=0
 	until quietly xen-livepatch "$@"; do
 		grep -q busy /tmp/disturb.last || return 1
@@ -28,15 +28,15 @@ patch() { # WORD...
 }
 
 patched() { # HOW: it is put above whatever is there, or in place of all that is there
-	patch upload $other /tmp/other.livepatch || return
+	loader upload $other /tmp/other.livepatch || return
 	case $1 in
-	above) patch apply $other --nodeps ;;
-	replace) patch replace $other ;;
+	above) loader apply $other --nodeps ;;
+	replace) loader replace $other ;;
 	esac
 	status=$?
 	usleep "$pause"
-	patch revert $other
-	patch unload $other && return $status
+	loader revert $other
+	loader unload $other && return $status
 }
 
 pcpu_off_and_on() { # PCPU
@@ -80,9 +80,9 @@ deed() {
 	4) paused pv ;;
 	5) created_anew ;;
 	6) saved_and_restored ;;
-	7) quietly xl vcpu-set dom0 $((1 + $2 % 3)) ;;
-	8) quietly xl vcpu-pin dom0 all all && quietly xl sched-credit2 -d pv -w $((1 + $2 % 500)) ;;
-	9) quietly xl debug-keys "$(echo "d q r a t n" | cut -d ' ' -f $((1 + $2 % 6)))" ;;
+	7) quietly xl vcpu-set Domain-0 $((1 + $2 % 3)) ;;
+	8) quietly xl vcpu-pin Domain-0 all all && quietly xl sched-credit2 -d pv -w $((1 + $2 % 500)) ;;
+	9) quietly xl debug-keys "$(echo "q r t n" | cut -d ' ' -f $((1 + $2 % 4)))" ;;
 	esac
 }
 
@@ -94,6 +94,6 @@ awk -v seed="$seed" 'BEGIN { srand(seed); while (1) print int(rand() * 10), int(
 		deed "$which" "$argument"
 		say "$(echo "$names" | cut -d ' ' -f $((which + 1)))" $?
 	done
-quietly xl vcpu-set dom0 3
+quietly xl vcpu-set Domain-0 3
 quietly xl domid pv || quietly xl create /lab/guests/pv.cfg
 say end 0
