@@ -100,6 +100,19 @@ xen_symbol() { # NAME: its address, of the running Xen
 	awk -v name="$1" '$3 == name { print $1; exit }' "$lab_tmp/symbols"
 }
 
+# What Xen's console says to a debug key: up to the line that matches, and what follows at once.
+debug_key() { # KEY REGEX
+	local line
+	line=$(($(console_lines) + 1))
+	lab_exec xl debug-keys "$1"
+	for _ in $(seq 100); do
+		! tail -n "+$line" "$LAB_DIR/console.log" | grep -qE "$2" || break
+		sleep 0.1
+	done
+	sleep 0.5
+	tail -n "+$line" "$LAB_DIR/console.log" | tr -d '\r'
+}
+
 # Nothing of the agent is left in Xen: read from outside, and from Xen's own lists.
 nothing_left() {
 	local nmi handlers kick i found=''
@@ -114,9 +127,8 @@ nothing_left() {
 	if lab_exec xen-livepatch list | grep -i xenflame; then
 		return 1
 	fi
-	lab_exec xl debug-keys a
-	sleep 1
-	if tail -n 60 "$LAB_DIR/console.log" | grep -E 'timer=.*cb=(xf_|ffff82d0)'; then
+	debug_key a 'CPU01:' >"$lab_tmp/timers"
+	if grep -E 'timer=.*cb=(xf_|ffff82d0)' "$lab_tmp/timers"; then
 		return 1
 	fi
 }

@@ -22,15 +22,7 @@ seed=${XENFLAME_LAB_SEED:-$RANDOM}
 
 # Memory that is free in Xen, in KiB, by its own word.
 free_memory() {
-	local line
-	line=$(($(console_lines) + 1))
-	lab_exec xl debug-keys m
-	for _ in $(seq 100); do
-		tail -n "+$line" "$LAB_DIR/console.log" | tr -d '\r' >"$lab_tmp/keys"
-		! grep -q 'Dom heap:' "$lab_tmp/keys" || break
-		sleep 0.1
-	done
-	sed -n 's/.*Dom heap: \([0-9]*\)kB free.*/\1/p' "$lab_tmp/keys"
+	debug_key m 'Dom heap:' | sed -n 's/.*Dom heap: \([0-9]*\)kB free.*/\1/p'
 }
 
 # In dom0, so that only the recordings take time: "STATUS MILLISECONDS" a line.

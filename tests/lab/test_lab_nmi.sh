@@ -23,15 +23,7 @@ start_host() { # WORD...: of Xen's command line
 
 # "CPU COUNT" of all NMIs that Xen has handled.
 xens_nmis() {
-	local line
-	line=$(($(console_lines) + 1))
-	lab_exec xl debug-keys n
-	for _ in $(seq 100); do
-		tail -n "+$line" "$LAB_DIR/console.log" | tr -d '\r' >"$lab_tmp/keys"
-		! grep -q 'NMI neither\|NMI pending\|NMI masked' "$lab_tmp/keys" || break
-		sleep 0.1
-	done
-	awk '/^\(XEN\) +[0-9]+[ \t]+[0-9]+$/ { print $2, $3 }' "$lab_tmp/keys"
+	debug_key n 'NMI (neither|pending|masked)' | awk '/^\(XEN\) +[0-9]+[ \t]+[0-9]+$/ { print $2, $3 }'
 }
 
 # The same of those that Xen handed on to dom0's kernel, on all its vCPUs.
