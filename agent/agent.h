@@ -30,8 +30,8 @@ struct xf_pcpu {
 	struct xen_timer timer; /* paces this pCPU, from another one; Xen's timer code locks it */
 
 	/* Of kick.c. @kicked and @spare_until are set by whoever sends this pCPU an NMI, under
-	   @lock, and cleared by its NMI handler; @passed and @overflows are written by that alone.
-	 */
+	   @lock, and cleared by its NMI handler; @passed is set and cleared by that, and cleared
+	   by who sends; @overflows is written by the handler alone. */
 	uint32_t kicked;
 	uint32_t passed;    /* an NMI that found @kicked went to Xen's watchdog; ours may follow */
 	uint32_t overflows; /* how often the watchdog's counter had overflowed, since seen armed */

@@ -80,9 +80,8 @@ $(T)/make_recording: tests/golden/make_recording.c $(pure_sources:%.c=$(B)/%.o)
 include tests/fake/fake.mk
 
 .PHONY: sweep
-unit: $(unit_programs) $(T)/make_recording $(T)/compare_with_oracle $(T)/cost_of_samples $(T)/compare_with_cfi $(B)/lab/liboracle.so $(B)/lab/libcost.so bench-programs
-
-unit: $(unit_programs) $(T)/make_recording $(T)/compare_with_oracle $(T)/examine_hostile $(T)/compare_with_cfi $(B)/lab/liboracle.so bench-programs
+unit: $(unit_programs) $(addprefix $(T)/,make_recording compare_with_oracle cost_of_samples examine_hostile \
+	compare_with_cfi) $(B)/lab/liboracle.so $(B)/lab/libcost.so bench-programs
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
 

@@ -113,17 +113,47 @@ debug_key() { # KEY REGEX
 	tail -n "+$line" "$LAB_DIR/console.log" | tr -d '\r'
 }
 
-# Nothing of the agent is left in Xen: read from outside, and from Xen's own lists.
-nothing_left() {
-	local nmi handlers kick i found=''
-	nmi=$(xen_word "$(xen_symbol 'arch/x86/traps.c#nmi_callback')")
-	[ "$nmi" = 0000000000000000 ] || { echo "Xen's NMI callback is still $nmi"; return 1; }
+# The address of the first of Xen's symbols that it has; the same at each boot of an image.
+address_of() { # NAME...
+	local name address=''
+	for name; do
+		address=$(xen_symbol "$name")
+		[ -z "$address" ] || break
+	done
+	[ -n "$address" ] || fail "Xen $xen has none of the symbols $*"
+	echo "$address"
+}
+
+# Who takes Xen's NMIs: all zeros while nobody does.
+nmi_callback() {
+	xen_word "$(xen_symbol 'arch/x86/traps.c#nmi_callback')"
+}
+
+softirq_is_xens() {
+	local handlers kick i
 	handlers=$(xen_symbol 'common/softirq.c#softirq_handlers')
 	kick=$(xen_symbol 'arch/x86/domain.c#vcpu_kick_softirq')
 	for i in $(seq 0 12); do
-		[ "$(xen_word "$(printf '%x' $((0x$handlers + i * 8)))")" != "$kick" ] || found=1
+		[ "$(xen_word "$(printf '%x' $((0x$handlers + i * 8)))")" != "$kick" ] || return 0
 	done
-	[ -n "$found" ] || { echo "vcpu_kick_softirq is not back in Xen's table"; return 1; }
+	echo "vcpu_kick_softirq is not in Xen's table"
+	return 1
+}
+
+# Somebody else's live patch, made for the running Xen: /tmp/other.livepatch in dom0.
+put_other_patch() {
+	local bytes
+	bytes=$(lab_exec xl info | sed -n 's/^build_id *: *//p' | sed 's/../0x&,/g; s/,$//')
+	gcc -c -DXEN_BUILD_ID="$bytes" -o "$lab_tmp/other.livepatch" "$LAB_ROOT/tests/lab/errors/other_patch.S"
+	lab_put "$lab_tmp/other.livepatch" /tmp/
+}
+
+# Nothing of the agent is left in Xen: read from outside, and from Xen's own lists.
+nothing_left() {
+	local nmi
+	nmi=$(nmi_callback)
+	[ "$nmi" = 0000000000000000 ] || { echo "Xen's NMI callback is still $nmi"; return 1; }
+	softirq_is_xens || return 1
 	if lab_exec xen-livepatch list | grep -i xenflame; then
 		return 1
 	fi

@@ -21,17 +21,6 @@ DEEP='grants exits' # whose stacks in Xen are too deep for that: docs/safety.md 
 NEVER_ABOVE=25000  # as tests/agent/check_binary proves
 SAMPLES_LEAST=100  # of a workload, to speak of percentiles; an idle host has few
 
-# The address of the first of Xen's symbols that it has; the same at each boot of an image.
-address_of() { # NAME...
-	local name address=''
-	for name; do
-		address=$(xen_symbol "$name")
-		[ -z "$address" ] || break
-	done
-	[ -n "$address" ] || fail "Xen $xen has none of the symbols $*"
-	echo "$address"
-}
-
 boot_counting() {
 	local nmi irq
 	rm -f "$lab_tmp"/{symbols,counted,*.cost}

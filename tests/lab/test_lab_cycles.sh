@@ -62,7 +62,7 @@ nothing_is_lost() { # KIB BEFORE
 falls_quiet() {
 	local callback
 	for _ in $(seq 200); do
-		callback=$(xen_word "$(xen_symbol 'arch/x86/traps.c#nmi_callback')") || return 1
+		callback=$(nmi_callback) || return 1
 		[ "$callback" != 0000000000000000 ] || return 0
 		sleep 0.1
 	done

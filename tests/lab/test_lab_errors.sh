@@ -58,10 +58,6 @@ tracing_is_on() {
 	[ "${word:6}" = 01 ]
 }
 
-nmi_callback() {
-	xen_word "$(xen_symbol 'arch/x86/traps.c#nmi_callback')"
-}
-
 payloads() {
 	lab_exec xen-livepatch list | awk -F '|' 'NR > 2 { gsub(/ /, ""); print $1 "|" $2 }'
 }
@@ -75,17 +71,6 @@ state() {
 
 changes() { # BEFORE AFTER: of the state, on one line; nothing where there are none
 	[ "$1" = "$2" ] || diff <(echo "$1") <(echo "$2") | grep '^[<>]' | tr '\n' ';' || true
-}
-
-softirq_is_xens() {
-	local handlers kick i
-	handlers=$(xen_symbol 'common/softirq.c#softirq_handlers')
-	kick=$(xen_symbol 'arch/x86/domain.c#vcpu_kick_softirq')
-	for i in $(seq 0 12); do
-		[ "$(xen_word "$(printf '%x' $((0x$handlers + i * 8)))")" != "$kick" ] || return 0
-	done
-	echo "vcpu_kick_softirq is not in Xen's table"
-	return 1
 }
 
 uploaded() {
@@ -527,10 +512,8 @@ other_patch() { # WORD...: xen-livepatch's words for the other live patch
 }
 
 test_other_patch() {
-	local bytes line
-	bytes=$(lab_exec xl info | sed -n 's/^build_id *: *//p' | sed 's/../0x&,/g; s/,$//')
-	gcc -c -DXEN_BUILD_ID="$bytes" -o "$lab_tmp/other.livepatch" "$ERRORS/other_patch.S"
-	lab_put "$lab_tmp/other.livepatch" /tmp/
+	local line
+	put_other_patch
 	line=$(($(console_lines) + 1))
 
 	other_patch upload /tmp/other.livepatch

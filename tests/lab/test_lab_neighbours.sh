@@ -18,13 +18,10 @@ LONG=${XENFLAME_LAB_SECONDS:-120}
 seed=${XENFLAME_LAB_SEED:-$RANDOM$RANDOM}
 
 start_host() {
-	local bytes
 	rm -f "$lab_tmp/symbols"
 	lab_boot --xen "$xen" --cpus 3 --memory 2816 --guests pvh,pv
-	bytes=$(lab_exec xl info | sed -n 's/^build_id *: *//p' | sed 's/../0x&,/g; s/,$//')
-	gcc -c -DXEN_BUILD_ID="$bytes" -o "$lab_tmp/other.livepatch" "$HERE/errors/other_patch.S"
 	lab_put "$TOOL" /usr/local/bin/
-	lab_put "$lab_tmp/other.livepatch" /tmp/
+	put_other_patch
 	lab_put "$HERE/neighbours/disturb.sh" /lab/bin/
 	lab_exec chmod +x /lab/bin/disturb.sh
 }

@@ -17,17 +17,6 @@ FREQUENCY=${XENFLAME_LAB_FREQUENCY:-400}
 PLUGIN=$LAB_ROOT/build/lab/liboracle.so
 COMPARE=$LAB_ROOT/build/test/compare_with_oracle
 
-# Xen's NMI entry, which has the same address at each boot of an image.
-nmi_entry() {
-	local name address
-	for name in entry_NMI nmi; do
-		address=$(xen_symbol "$name")
-		[ -z "$address" ] || break
-	done
-	[ -n "$address" ] || fail "Xen $xen has no symbol of its NMI entry"
-	echo "$address"
-}
-
 start_loads() {
 	local name domain _
 	while read -r name domain _; do
@@ -70,7 +59,7 @@ for xen in $LAB_XENS; do
 	LAB_PREFIX="$xen-"
 	rm -f "$lab_tmp"/{symbols,oracle,compared.*}
 	lab_boot --xen "$xen"
-	entry=$(nmi_entry)
+	entry=$(address_of entry_NMI nmi)
 	lab_boot --xen "$xen" --guests pvh,pv \
 		--qemu-args "-plugin $PLUGIN,nmi=$entry,out=$lab_tmp/oracle"
 	lab_put "$TOOL" /usr/local/bin/
