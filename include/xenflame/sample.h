@@ -30,10 +30,10 @@
  * A sample is longer than the seven words that a trace record can hold: it is cut into parts of 28
  * bytes, the last one shorter. The event's low 12 bits say which part of which sample.
  */
-#define XF_PART_BYTES                 28u
-#define XF_PART_NUMBER(event)         ((event)&0x3fu)          /* 0, 1, 2 ... */
-#define XF_PART_SEQUENCE(event)       (((event) >> 6) & 0x3fu) /* low 6 bits of sequence */
-#define XF_PART_EVENT(sequence, part) (XF_TRACE_SAMPLE | (((sequence)&0x3fu) << 6) | (part))
+#define XF_PART_BYTES                       28u
+#define XF_PART_NUMBER(event)               ((event)&0x3fu)          /* 0, 1, 2 ... */
+#define XF_PART_SEQUENCE(event)             (((event) >> 6) & 0x3fu) /* low 6 bits of sequence */
+#define XF_PART_EVENT(kind, sequence, part) ((kind) | (((sequence)&0x3fu) << 6) | (part))
 
 /*
  * The tool keeps the agent alive by changing the low 12 bits of Xen's trace event mask at least
@@ -81,6 +81,9 @@ enum xf_sample_flags {
 	XF_SAMPLE_AFTER_STGI = 1 << 4, /* AMD: the NMI that ended a guest's run (FACTS: STGI) */
 	XF_SAMPLE_IST_STACK = 1 << 5,  /* RSP was on an exception stack of this pCPU */
 	XF_SAMPLE_NO_GUEST_REGS = 1 << 6, /* the guest_ registers and CR3s are not known */
+	/* The vCPU was switched away before the sample was written: its CR3s are not known, and its
+	   stacks could not be read. */
+	XF_SAMPLE_SWITCHED_AWAY = 1 << 7,
 };
 
 /* At most so many stack words in a sample. */

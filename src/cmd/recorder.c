@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/options.h"
+#include "xen/guests.h"
 
 #define FLUSH_MS 1000
 
@@ -69,7 +70,19 @@ static void note_time(struct xf_recorder *recorder, uint64_t tsc)
 		recorder->last_tsc = tsc;
 }
 
-static void take_sample(void *context, const struct xf_sample *sample)
+/* The stacks of its guest come before the sample, as profile/format.h has it. */
+static int write_sample(struct xf_recording_writer *writer, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < nr; i++)
+		result = xf_recording_write_guest_stack(writer, guests[i]);
+	return result ? result : xf_recording_write_sample(writer, sample);
+}
+
+static void take_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
 	struct xf_recorder *recorder = context;
 
@@ -77,7 +90,7 @@ static void take_sample(void *context, const struct xf_sample *sample)
 	recorder->ahead += sample->tsc > now_tsc();
 	note_time(recorder, sample->tsc);
 	if (!recorder->deaf && !recorder->write_error)
-		recorder->write_error = xf_recording_write_sample(recorder->file.writer, sample);
+		recorder->write_error = write_sample(recorder->file.writer, sample, guests, nr);
 }
 
 static void take_idle(void *context, const struct xf_idle_record *idle)
@@ -129,6 +142,14 @@ int xf_recorder_open(struct xf_recorder *recorder, const char *path, struct xf_e
 		                                   recorder->frequency, error);
 	/* A pipe that nobody reads yet makes us wait. */
 	return result && interrupted ? xf_fail(error, -EINTR, "interrupted") : result;
+}
+
+int xf_recorder_choose_guests(struct xf_recorder *recorder, struct xf_error *error)
+{
+	const struct xf_record_file *file = &recorder->file;
+
+	return xf_guests_choose(recorder->guests, file->domains, file->nr_domains,
+	                        &recorder->host.config, error);
 }
 
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)

@@ -87,6 +87,10 @@ int xf_recording_write_domain(struct xf_recording_writer *writer,
 /* @sample->bytes tells how much is there. Buffered. */
 int xf_recording_write_sample(struct xf_recording_writer *writer, const struct xf_sample *sample);
 
+/* A stack of the guest of the next sample to be written. Buffered. */
+int xf_recording_write_guest_stack(struct xf_recording_writer *writer,
+                                   const struct xf_guest_stack *stack);
+
 /* Buffered. */
 int xf_recording_write_idle(struct xf_recording_writer *writer, const struct xf_idle_record *idle);
 

@@ -286,6 +286,16 @@ int xf_recording_write_sample(struct xf_recording_writer *writer, const struct x
 	return add_record(writer, XF_RECORD_SAMPLE, sample, sample->bytes);
 }
 
+int xf_recording_write_guest_stack(struct xf_recording_writer *writer,
+                                   const struct xf_guest_stack *stack)
+{
+	if (stack->bytes < XF_GUEST_HEAD_BYTES ||
+	    stack->bytes > XF_GUEST_HEAD_BYTES + 8 * XF_MAX_GUEST_WORDS ||
+	    (stack->bytes - XF_GUEST_HEAD_BYTES) % 8)
+		return -EINVAL;
+	return add_record(writer, XF_RECORD_GUEST_STACK, stack, stack->bytes);
+}
+
 int xf_recording_write_idle(struct xf_recording_writer *writer, const struct xf_idle_record *idle)
 {
 	return add_record(writer, XF_RECORD_IDLE, idle, sizeof(*idle));

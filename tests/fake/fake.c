@@ -561,6 +561,8 @@ void fake_configure(unsigned int frequency)
 	        .idle_slot = FAKE_IDLE_SLOT,
 	        .vcpu_hvm_cr3_offset = FAKE_HVM_CR3,
 	        .domain_options_offset = FAKE_OPTIONS,
+	        .guest_readers = XF_READS_PV | XF_READS_HVM,
+	        .softirq_returns = {FAKE_TEXT + 1, FAKE_SOFTIRQ_RETURN},
 	};
 }
 
@@ -584,6 +586,7 @@ void fake_start(unsigned int nr, uint64_t seed)
 	fake.nr = nr;
 	fake.now = 100 * FAKE_SECOND;
 	fake_timers_start();
+	fake_guest_forget();
 	fake_memory_start(nr);
 	for (cpu = 0; cpu < nr; cpu++) {
 		fake_pcpus[cpu].online = true;

@@ -47,6 +47,8 @@ extern struct fake_pcpu fake_pcpus[FAKE_MAX_PCPUS];
 void fake_memory_start(unsigned int nr);
 void fake_memory_set_online(unsigned int cpu, bool online);
 void fake_memory_write(unsigned int cpu, uint32_t offset, uint64_t value);
+/* guest.c */
+void fake_guest_forget(void);
 /* timer.c */
 void fake_timers_start(void);
 /* Return: when the next timer of @pcpu may run, FAKE_NEVER if none. */

@@ -56,9 +56,10 @@ static void fill(uint64_t value)
 			put(offset, value);
 }
 
-static void take_sample(void *context, const struct xf_sample *sample)
+static void take_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
-	(void)context;
+	(void)context, (void)guests, (void)nr;
 	assert_true(sample->bytes <= sizeof(storage));
 	memcpy(storage, sample, sample->bytes);
 	last = (struct xf_sample *)(void *)storage;
