@@ -183,7 +183,8 @@ static int write_rows(struct view *view, enum xf_report_view kind, const char *t
 static bool is_function(enum xf_frame_kind kind)
 {
 	return kind == XF_FRAME_XEN || kind == XF_FRAME_AGENT || kind == XF_FRAME_UNKNOWN ||
-	       kind == XF_FRAME_GUEST || kind == XF_FRAME_INCOMPLETE || kind == XF_FRAME_IDLE;
+	       kind == XF_FRAME_GUEST || kind == XF_FRAME_KERNEL || kind == XF_FRAME_USER ||
+	       kind == XF_FRAME_INCOMPLETE || kind == XF_FRAME_IDLE;
 }
 
 /* The Idle domain's frame is of the idle kind too, but nothing ever ends in it. */

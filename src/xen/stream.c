@@ -60,7 +60,8 @@ static void keep_guest(struct xf_stream *stream)
 	const struct xf_guest_stack *guest =
 	        (const struct xf_guest_stack *)(const void *)stream->bytes;
 
-	if (!is_sound(stream, guest->bytes, XF_GUEST_HEAD_BYTES, guest->pcpu)) {
+	if (!is_sound(stream, guest->bytes, XF_GUEST_HEAD_BYTES, guest->pcpu) ||
+	    (guest->mode != XF_GUEST_KERNEL && guest->mode != XF_GUEST_USER)) {
 		give_up(stream);
 		return;
 	}
