@@ -118,8 +118,9 @@ void xf_emit_parts(uint32_t kind, uint32_t sequence, const void *content, uint32
 void xf_emit_control(enum xf_control kind, const uint32_t *words, unsigned int nr);
 
 /* guest.c. Context: softirq, on the pCPU of @sample, whose vCPU is current. Emits the stacks of the
- * guest that is about to go on, where they are wanted and may be read now. */
-void xf_emit_guest_stacks(const struct xf_sample *sample);
+ * guest that is about to go on, where they are wanted and may be read now. @entry is what RSP was
+ * when the softirq's handler began. */
+void xf_emit_guest_stacks(const struct xf_sample *sample, uint64_t entry);
 
 /* pace.c. Context: timer softirq; @data is the number of the pCPU that the timer paces. */
 void xf_pace_tick(void *data);

@@ -60,15 +60,16 @@ void xf_emit_parts(uint32_t kind, uint32_t sequence, const void *content, uint32
 	}
 }
 
-static void emit(struct xf_slot *slot)
+static void emit(struct xf_slot *slot, uint64_t entry)
 {
 	if (complete(slot))
-		xf_emit_guest_stacks(&slot->head);
+		xf_emit_guest_stacks(&slot->head, entry);
 	xf_emit_parts(XF_TRACE_SAMPLE, slot->head.sequence, &slot->head, slot->head.bytes);
 }
 
 void xf_emit_softirq(void)
 {
+	uint64_t entry = xf_machine_entry_stack_pointer();
 	uint32_t cpu = xf_peek_processor_id(xf_peek_own_stack());
 	struct xf_pcpu *self;
 	unsigned int turns;
@@ -83,7 +84,7 @@ void xf_emit_softirq(void)
 
 		if (tail == __atomic_load_n(&self->head, __ATOMIC_ACQUIRE))
 			return;
-		emit(&self->slots[tail % XF_SLOTS]);
+		emit(&self->slots[tail % XF_SLOTS], entry);
 		__atomic_store_n(&self->tail, tail + 1, __ATOMIC_RELEASE);
 	}
 }

@@ -3,11 +3,13 @@
  * The stacks of the guest that was interrupted, or that called: read in the softirq, right before
  * the vCPU goes back to it, when they still are what they were at the sample.
  *
- * When this may be done: Xen's own routines do the reading. They fault safely, and take locks for
- * it, of the guest's memory; so nobody who calls us may hold any. That is shown by the word
- * directly below the guest's frame: it is where a call of do_softirq returns to, so that nothing of
- * Xen's is under way between the guest's entry and this softirq. Where softirqs run in the middle
- * of something (process_pending_softirqs), another word lies there, and nothing is read.
+ * When this may be done: Xen's own routines do the reading. They fault safely, and take locks of
+ * the guest's memory; so nobody who called us may hold any. Two things show it. Our handler began
+ * with RSP as far below the guest's frame as it is when do_softirq calls it and was itself called
+ * with nothing on the stack; so the word directly below the frame is the return address of that
+ * call. And that is one of those behind Xen's calls of do_softirq, which Xen makes only where a
+ * vCPU may be descheduled, and so where no lock is held. Softirqs that Xen runs in the middle of
+ * something (process_pending_softirqs) come from deeper, or return elsewhere: nothing is read.
  *
  * What the guest chose: all addresses. They are handed to Xen's routines, which refuse what is not
  * the guest's, and never followed here. Bounds, whatever they are: XF_MAX_GUEST_STACKS stacks,
@@ -61,12 +63,14 @@ static bool is_wanted(uint16_t domid)
 	return false;
 }
 
-/* Is this softirq called from where Xen is about to leave for the guest? */
-static bool is_leaving(uint64_t stack)
+/* Was our handler, which began with RSP @entry, called on Xen's way to the guest? See above. */
+static bool is_leaving(uint64_t stack, uint64_t entry)
 {
 	uint64_t word = xf_peek_stack(stack, xf_config.frame_offset - 8);
 	uint32_t i;
 
+	if (entry != stack + xf_config.frame_offset - xf_config.softirq_depth)
+		return false;
 	for (i = 0; i < XF_MAX_SOFTIRQ_RETURNS; i++)
 		if (xf_config.softirq_returns[i] && xf_config.softirq_returns[i] == word)
 			return true;
@@ -272,12 +276,12 @@ static void emit_stacks(struct guest *guest, const struct xf_sample *sample,
 }
 #pragma GCC diagnostic pop
 
-void xf_emit_guest_stacks(const struct xf_sample *sample)
+void xf_emit_guest_stacks(const struct xf_sample *sample, uint64_t entry)
 {
 	uint64_t stack = xf_peek_own_stack();
 	struct guest guest = {.hvm = xf_peek_is_hvm(xf_peek_current(stack))};
 
-	if (!is_wanted(sample->domid) || !is_leaving(stack))
+	if (!is_wanted(sample->domid) || !is_leaving(stack, entry))
 		return;
 	if (!(xf_config.guest_readers & (guest.hvm ? XF_READS_HVM : XF_READS_PV)))
 		return;

@@ -69,13 +69,16 @@ struct xf_agent_config {
 	uint32_t guest_readers;    /* enum xf_guest_readers */
 
 	/*
-	 * Where Xen's calls of do_softirq return to; 0 where there are no more. One of them lies
-	 * directly below the guest's frame while Xen is about to leave for the guest, and holds
-	 * nothing any more.
+	 * How a softirq's handler knows that Xen calls it on its way to the guest, with nothing
+	 * under way: RSP is softirq_depth bytes below the guest's frame when the handler begins,
+	 * and directly below the frame is where one of Xen's calls of do_softirq returns to. 0:
+	 * unknown, or no more of them.
 	 */
+	uint32_t softirq_depth;
+	uint32_t reserved;
 	uint64_t softirq_returns[XF_MAX_SOFTIRQ_RETURNS];
 };
 
-_Static_assert(sizeof(struct xf_agent_config) == 272, "layout of struct xf_agent_config");
+_Static_assert(sizeof(struct xf_agent_config) == 280, "layout of struct xf_agent_config");
 
 #endif

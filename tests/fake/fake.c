@@ -76,6 +76,18 @@ uint64_t xf_machine_stack_pointer(void)
 	return (uint64_t)self->stack + (self->life == FAKE_SVM_GUEST ? 0x7a00 : 0x2f40);
 }
 
+uint64_t xf_machine_entry_stack_pointer(void)
+{
+	struct fake_pcpu *self = fake_caller("the agent");
+
+	return (uint64_t)self->stack + FAKE_FRAME - FAKE_SOFTIRQ_DEPTH - fake.deeper;
+}
+
+void fake_call_softirqs_deeper(uint32_t bytes)
+{
+	fake.deeper = bytes;
+}
+
 uint64_t xf_machine_tsc(void)
 {
 	return fake.tsc ? fake.tsc : (uint64_t)fake.now;
@@ -562,6 +574,7 @@ void fake_configure(unsigned int frequency)
 	        .vcpu_hvm_cr3_offset = FAKE_HVM_CR3,
 	        .domain_options_offset = FAKE_OPTIONS,
 	        .guest_readers = XF_READS_PV | XF_READS_HVM,
+	        .softirq_depth = FAKE_SOFTIRQ_DEPTH,
 	        .softirq_returns = {FAKE_TEXT + 1, FAKE_SOFTIRQ_RETURN},
 	};
 }

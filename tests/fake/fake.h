@@ -35,6 +35,7 @@
 #define FAKE_KICK_SOFTIRQ   8u
 /* Where Xen's call of do_softirq on the way to a guest returns to. */
 #define FAKE_SOFTIRQ_RETURN (FAKE_TEXT + 0x6666)
+#define FAKE_SOFTIRQ_DEPTH  56u
 #define FAKE_IDLE_DOMID     0x7fffu
 
 /* What a pCPU does while nothing of Xen's interrupts it. */
@@ -76,6 +77,8 @@ void fake_set_tsc(uint64_t tsc); /* 0: follow the virtual time */
 void fake_guest_map(uint64_t address, const void *bytes, size_t size, bool user);
 /* Return: how many bytes of it have been read. */
 uint64_t fake_guest_copied(void);
+/* Softirqs' handlers are called from so much deeper in Xen's stack than on its way to a guest. */
+void fake_call_softirqs_deeper(uint32_t bytes);
 /* For tests that call the agent's functions themselves: they run on @cpu from now on. */
 void fake_enter(unsigned int cpu);
 void fake_leave(void);

@@ -59,7 +59,7 @@ static struct fake_pcpu *reader(const char *function, bool hvm)
 	uint64_t word;
 
 	memcpy(&word, self->stack + FAKE_FRAME - 8, sizeof(word));
-	if (word != FAKE_SOFTIRQ_RETURN)
+	if (word != FAKE_SOFTIRQ_RETURN || fake.deeper)
 		fake_fail("%s called in the middle of something of Xen's", function);
 	if (fake_is_hvm(self->current) != hvm)
 		fake_fail("%s called for a guest of the other kind", function);

@@ -38,6 +38,7 @@ struct fake_xen {
 	size_t trace_limit;
 	uint32_t event_mask;
 	bool unloaded;
+	uint32_t deeper; /* see fake_call_softirqs_deeper */
 };
 
 extern struct fake_xen fake;
