@@ -30,6 +30,7 @@ struct range {
 
 enum {
 	RANGE_TEXT,
+	RANGE_BOOT, /* code that is freed after the boot: the first idle task has come from there */
 	RANGE_PLACES,
 	RANGE_ENTRIES,
 	RANGE_HEADER,
@@ -153,6 +154,7 @@ static int survey_symbols(struct survey *survey, const char *text, size_t size)
 
 	*survey = (struct survey){
 	        .ranges = {[RANGE_TEXT] = {"_stext", "_etext"},
+	                   [RANGE_BOOT] = {"_sinittext", "_einittext"},
 	                   [RANGE_PLACES] = {"__start_orc_unwind_ip", "__stop_orc_unwind_ip"},
 	                   [RANGE_ENTRIES] = {"__start_orc_unwind", "__stop_orc_unwind"},
 	                   [RANGE_HEADER] = {"__start_orc_header", "__stop_orc_header"}}};
@@ -328,6 +330,7 @@ static void read_orc(struct xf_kernel *kernel, const struct survey *survey,
                      const struct xf_kernel_paths *paths, const struct xf_kcore *kcore)
 {
 	const struct range *text = &survey->ranges[RANGE_TEXT];
+	const struct range *boot = &survey->ranges[RANGE_BOOT];
 	struct xf_error error = kernel->notice;
 	enum xf_orc_layout layout;
 	int code = kcore->fd < 0 ? error.code : read_own_orc(kernel, survey, kcore, &error);
@@ -347,6 +350,8 @@ static void read_orc(struct xf_kernel *kernel, const struct survey *survey,
 		return;
 	}
 	kernel->text = (struct xf_code){.address = text->start, .size = text->end - text->start};
+	if (boot->end > text->end && boot->end - text->start <= MAX_KERNEL_BYTES)
+		kernel->text.size = boot->end - text->start;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */

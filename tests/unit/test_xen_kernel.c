@@ -155,6 +155,27 @@ static void the_running_kernel_is_read_from_its_memory(void **state)
 	xf_kernel_free(&kernel);
 }
 
+/* The first idle task has been called from it. */
+static void code_of_the_boot_is_part_of_the_table(void **state)
+{
+	char text[sizeof(kallsyms) + 128];
+	const struct xf_kernel_paths paths = {.kallsyms = in_directory("kallsyms"),
+	                                      .modules = write_lines("modules", modules),
+	                                      .kcore = write_kcore()};
+	struct xf_kernel kernel;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s", kallsyms,
+	         "ffffffff83000000 T _sinittext\nffffffff83000010 T start_kernel\n"
+	         "ffffffff83001000 T _einittext\n");
+	write_lines("kallsyms", text);
+	read_kernel(&paths, &kernel);
+	assert_int_equal(kernel.text.size, 0x2001000);
+	assert_string_equal(xf_symbols_find(kernel.symbols, 0xffffffff83000fffull)->name,
+	                    "start_kernel");
+	xf_kernel_free(&kernel);
+}
+
 static void without_its_memory_there_are_names_and_the_reason(void **state)
 {
 	const struct xf_kernel_paths paths = {.kallsyms = write_lines("kallsyms", kallsyms),
@@ -336,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(the_running_kernel_is_read_from_its_memory),
+	        cmocka_unit_test(code_of_the_boot_is_part_of_the_table),
 	        cmocka_unit_test(without_its_memory_there_are_names_and_the_reason),
 	        cmocka_unit_test(without_symbols_there_is_no_kernel),
 	        cmocka_unit_test(a_damaged_core_is_survived),
