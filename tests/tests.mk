@@ -72,7 +72,7 @@ $(T)/examine_hostile: tests/hostile/examine.c tests/read_file.c $(pure_sources:%
 	$(Q)$(CC) $(CFLAGS) -Itests -I. $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
 # Made-up recordings, for tests/golden/run and tests/browser/run.
-$(T)/make_recording: tests/golden/make_recording.c $(pure_sources:%.c=$(B)/%.o)
+$(T)/make_recording: tests/golden/make_recording.c tests/golden/guest_kernel.c $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
