@@ -330,8 +330,10 @@ static int run_request(const struct request *request)
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
 	else if (xf_recorder_open(recorder, request->output, &error) != 0)
 		status = xf_complain(xf_recorder_output_exit(&error), "%s", error.text);
-	else if (xf_recorder_choose_guests(recorder, &error) != 0)
-		status = xf_complain(XF_EXIT_USAGE, "%s", error.text);
+	else if (xf_recorder_prepare_guests(recorder, &error) != 0)
+		status = xf_complain(error.code == -EINVAL ? XF_EXIT_USAGE
+		                                           : xf_recorder_output_exit(&error),
+		                     "%s", error.text);
 	else if (fork_command(&recording, &error) != 0 || xf_recorder_start(recorder, &error) != 0)
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
 	else

@@ -144,12 +144,46 @@ int xf_recorder_open(struct xf_recorder *recorder, const char *path, struct xf_e
 	return result && interrupted ? xf_fail(error, -EINTR, "interrupted") : result;
 }
 
-int xf_recorder_choose_guests(struct xf_recorder *recorder, struct xf_error *error)
+static bool reads_dom0(const struct xf_agent_config *config)
+{
+	if (config->nr_guests == XF_GUESTS_ALL)
+		return true;
+	for (uint32_t i = 0; i < config->nr_guests; i++)
+		if (config->guest_domids[i] == 0)
+			return true;
+	return false;
+}
+
+/* Without its kernel dom0's stacks have no names: no reason not to record. */
+static int write_dom0_kernel(struct xf_recorder *recorder, struct xf_error *error)
+{
+	static const struct xf_kernel_paths paths = {0};
+	struct xf_kernel kernel = {0};
+	struct xf_error unread = {0};
+	char detail[256];
+	int result;
+
+	if (xf_kernel_read(&paths, &kernel, &unread) != 0) {
+		xf_complain(0, "dom0's kernel will be without names: %s", unread.text);
+		return 0;
+	}
+	if (kernel.notice.code)
+		xf_complain(0, "%s", kernel.notice.text);
+	xf_kernel_tell(&kernel, detail);
+	tell_step(recorder, detail);
+	result = xf_record_file_write_kernel(&recorder->file, &kernel, error);
+	xf_kernel_free(&kernel);
+	return result;
+}
+
+int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *error)
 {
 	const struct xf_record_file *file = &recorder->file;
+	struct xf_agent_config *config = &recorder->host.config;
+	int result =
+	        xf_guests_choose(recorder->guests, file->domains, file->nr_domains, config, error);
 
-	return xf_guests_choose(recorder->guests, file->domains, file->nr_domains,
-	                        &recorder->host.config, error);
+	return !result && reads_dom0(config) ? write_dom0_kernel(recorder, error) : result;
 }
 
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
