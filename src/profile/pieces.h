@@ -18,11 +18,11 @@ struct xf_guest_pieces {
 
 /* One of them, aligned. */
 struct xf_guest_piece {
+	unsigned int nr_words;
 	union {
 		struct xf_guest_stack stack;
 		uint64_t storage[(XF_GUEST_HEAD_BYTES / 8) + XF_MAX_GUEST_WORDS];
 	};
-	unsigned int nr_words;
 };
 
 /* Return: whether the @size bytes are a struct xf_guest_stack with all its words. */
