@@ -213,7 +213,8 @@ static void say_rest(const struct totals *totals)
 /* The line at the end: what the file holds, read back from the file itself. */
 static void summarize_file(const char *path, const struct totals *totals)
 {
-	struct xf_profile_options profile_options = XF_PROFILE_DEFAULTS;
+	struct xf_profile_options profile_options = {
+	        .by_domain = true, .pcpu = XF_ANY_PCPU, .without_guests = true};
 	struct xf_profile *profile = NULL;
 	struct xf_error error = {0};
 	struct xf_input input;

@@ -112,6 +112,23 @@ int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host 
 	return xf_record_file_write_domains(file, error);
 }
 
+int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_agent_config *config,
+                                struct xf_error *error)
+{
+	char text[8 * XF_MAX_GUESTS] = "";
+	size_t used = 0;
+	int result;
+
+	for (uint32_t i = 0; i < config->nr_guests && i < XF_MAX_GUESTS; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? "," : "",
+		                         config->guest_domids[i]);
+	if (!config->nr_guests)
+		return 0;
+	result = xf_recording_write_info(file->writer, "guests", "%s",
+	                                 config->nr_guests == XF_GUESTS_ALL ? "all" : text);
+	return result ? xf_record_file_failed(file, result, error) : 0;
+}
+
 int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,
                                 struct xf_error *error)
 {

@@ -34,6 +34,10 @@ int xf_record_file_failed(const struct xf_record_file *file, int code, struct xf
 int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host *host,
                               unsigned int frequency, struct xf_error *error);
 
+/* Whose stacks are read. */
+int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_agent_config *config,
+                                struct xf_error *error);
+
 /* Dom0's kernel, which runs until further notice. */
 int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,
                                 struct xf_error *error);

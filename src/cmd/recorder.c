@@ -183,6 +183,8 @@ int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *er
 	int result =
 	        xf_guests_choose(recorder->guests, file->domains, file->nr_domains, config, error);
 
+	if (!result)
+		result = xf_record_file_write_guests(&recorder->file, config, error);
 	return !result && reads_dom0(config) ? write_dom0_kernel(recorder, error) : result;
 }
 

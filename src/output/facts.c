@@ -70,6 +70,9 @@ static void tell_stacks(const struct xf_profile_counts *counts, struct xf_facts 
 {
 	char text[32];
 
+	if (counts->switched_away)
+		APPEND(facts->quality, ", guest switched away %s",
+		       xf_text_count(counts->switched_away, text));
 	if (!counts->stacks)
 		return;
 	APPEND(facts->quality, ", guest stacks %s (kernel incomplete ",

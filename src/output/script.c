@@ -127,6 +127,8 @@ static int write_stack(const struct script *script, const struct xf_record *reco
 	else if (!stacks)
 		write_frame(script->out, xf_sample_guest_rip(sample), xf_sample_guest_name(sample),
 		            "guest");
+	if (record->type == XF_RECORD_SAMPLE && xf_guest_switched_away(script->recording, sample))
+		write_frame(script->out, 0, XF_GUEST_SWITCHED_AWAY, "guest");
 	return stacks ? write_guest(script->out, script->guest_stacks, record, event->domain) : 0;
 }
 

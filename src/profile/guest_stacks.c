@@ -404,3 +404,9 @@ void xf_guest_stacks_name(const struct xf_guest_trace *trace, struct xf_frame fr
 	snprintf(place->text, sizeof(place->text), "[%.60s kernel]+0x%" PRIx64, domain,
 	         frame.address);
 }
+
+bool xf_guest_switched_away(const struct xf_recording *recording, const struct xf_sample *sample)
+{
+	return (sample->flags & XF_SAMPLE_SWITCHED_AWAY) && !(sample->flags & XF_SAMPLE_IDLE) &&
+	       xf_recording_reads_guest(recording, sample->domid);
+}

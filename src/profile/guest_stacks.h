@@ -51,6 +51,11 @@ void xf_guest_stacks_name(const struct xf_guest_trace *trace, struct xf_frame fr
 /* Of what is below the kernel's frames no more is known yet than that it is there. */
 #define XF_GUEST_USER_NAME "[user]"
 
+/* Stands in the place of all of a guest's frames where its stacks could not be read any more. */
+#define XF_GUEST_SWITCHED_AWAY "[guest switched away]"
+/* Return: whether that is so: they were wanted, but the vCPU was switched away before. */
+bool xf_guest_switched_away(const struct xf_recording *recording, const struct xf_sample *sample);
+
 /* The name of what stands where outer frames of a kernel are missing, with the reason. */
 #define XF_GUEST_INCOMPLETE "[kernel incomplete: %s]"
 

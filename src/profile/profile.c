@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profile/guest_frames.h"
+#include "profile/guest_stacks.h"
 #include "profile/index.h"
 #include "profile/stacks.h"
 
@@ -399,6 +400,25 @@ static int push_guest(struct builder *builder, const struct xf_record *record,
 	return code;
 }
 
+/* Where the vCPU was switched away before its stacks could be read, that is said in their place. */
+static int push_switched_away(struct builder *builder, const struct xf_record *record,
+                              struct xf_profile_group *group, struct xf_node_id *node)
+{
+	if (!xf_guest_switched_away(builder->recording, &record->sample))
+		return 0;
+	group->counts.switched_away++;
+	return push(builder, node, XF_FRAME_INCOMPLETE, XF_GUEST_SWITCHED_AWAY);
+}
+
+static int add_guest(struct builder *builder, const struct xf_record *record,
+                     struct xf_profile_group *group, struct xf_node_id *node)
+{
+	if (builder->options->without_guests)
+		return 0;
+	return record->guest.nr ? push_guest(builder, record, group, node)
+	                        : push_switched_away(builder, record, group, node);
+}
+
 static int add_sample(struct builder *builder, const struct xf_record *record)
 {
 	const struct xf_sample *sample = &record->sample;
@@ -416,12 +436,12 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		return code;
 	if (!group)
 		return 0;
-	if (record->guest.nr && !idle)
-		code = push_guest(builder, record, group, &node);
+	if (!idle)
+		code = add_guest(builder, record, group, &node);
 	if (code)
 		return code;
 	if (sample->flags & XF_SAMPLE_GUEST) {
-		if (!record->guest.nr)
+		if (!record->guest.nr || builder->options->without_guests)
 			code = push(builder, &node, XF_FRAME_GUEST, xf_sample_guest_name(sample));
 		group->counts.guest++;
 	} else {

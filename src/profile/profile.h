@@ -25,11 +25,12 @@
 #define XF_ANY_PCPU   UINT32_MAX
 
 struct xf_profile_options {
-	bool by_domain;     /* lowest frames: the domain ... */
-	bool by_vcpu;       /* ... its vCPU ... */
-	bool by_pcpu;       /* ... and the pCPU that it ran on */
-	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
-	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
+	bool by_domain;      /* lowest frames: the domain ... */
+	bool by_vcpu;        /* ... its vCPU ... */
+	bool by_pcpu;        /* ... and the pCPU that it ran on */
+	const char *domain;  /* only this domain (name, number or "Idle"); NULL: all */
+	uint32_t pcpu;       /* only this pCPU; XF_ANY_PCPU: all */
+	bool without_guests; /* leaves out guests' own frames: their tables need not be built */
 };
 #define XF_PROFILE_DEFAULTS ((struct xf_profile_options){.by_domain = true, .pcpu = XF_ANY_PCPU})
 
@@ -41,6 +42,7 @@ struct xf_profile_counts {
 	uint64_t idle;
 	uint64_t incomplete;
 	uint64_t unnamed;           /* Xen's, with at least one frame that has no name */
+	uint64_t switched_away;     /* the guest's stacks were wanted, but it was switched away */
 	uint64_t stacks;            /* with their guest's stacks; of these: */
 	uint64_t kernel_incomplete; /* outer frames of the guest's kernel are missing */
 	uint64_t user_unknown;      /* of the user code below all is known that it is there */

@@ -199,6 +199,9 @@ const struct xf_pcpu_statistics *xf_recording_statistics(const struct xf_recordi
 const struct xf_pcpu_skipped *xf_recording_skipped(const struct xf_recording *recording,
                                                    size_t *nr);
 
+/* Were the stacks of that domain to be read? */
+bool xf_recording_reads_guest(const struct xf_recording *recording, uint16_t domid);
+
 /* The kernels that domains ran; never NULL. */
 const struct xf_kernels *xf_recording_kernels(const struct xf_recording *recording);
 

@@ -690,3 +690,22 @@ bool xf_recording_next(const struct xf_recording *recording, struct xf_record_it
 	}
 	return false;
 }
+
+bool xf_recording_reads_guest(const struct xf_recording *recording, uint16_t domid)
+{
+	const char *next = xf_recording_info(recording, "guests");
+	char *end;
+
+	if (!next)
+		return false;
+	if (strcmp(next, "all") == 0)
+		return true;
+	for (;; next = end + 1) {
+		unsigned long number = strtoul(next, &end, 10);
+
+		if (end != next && number == domid)
+			return true;
+		if (*end != ',')
+			return false;
+	}
+}
