@@ -83,7 +83,7 @@ static bool keep(void **copy, const void *bytes, size_t size)
 static int take_orc(const char *path, const void *bytes, size_t size, struct xf_vmlinuz *image,
                     struct xf_error *error)
 {
-	struct xf_elf_section text;
+	struct xf_elf_section text = {0};
 	struct xf_elf elf;
 	int code = xf_elf_open(bytes, size, &elf, error);
 
@@ -105,6 +105,7 @@ static int take_orc(const char *path, const void *bytes, size_t size, struct xf_
 	if (code) {
 		for (size_t i = 0; i < sizeof(image->owned) / sizeof(image->owned[0]); i++)
 			free(image->owned[i]);
+		*image = (struct xf_vmlinuz){0};
 	}
 	return code;
 }

@@ -448,9 +448,8 @@ static void after_stgi_a_vcpu_switched_away_has_no_registers(void **state)
 	fake_set_cr3(CPU, 0xbad);
 	fake_run_softirqs(CPU);
 	assert_int_equal(read_trace(), 1);
-	assert_int_equal(last->flags,
-	                 XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI | XF_SAMPLE_NO_GUEST_REGS |
-	                         XF_SAMPLE_SWITCHED_AWAY);
+	assert_int_equal(last->flags, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI |
+	                                      XF_SAMPLE_NO_GUEST_REGS | XF_SAMPLE_SWITCHED_AWAY);
 	assert_int_equal(last->domid, 7);
 	assert_int_equal(last->vcpu, 3);
 	assert_int_equal(last->cr3, 0);

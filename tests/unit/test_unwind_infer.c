@@ -457,8 +457,8 @@ static void test_never_back(void **state)
 	CHECK(never_back, entries, expected);
 }
 
-/* Nor is the caller's state carried over from a call out of the code into the next function; from one
- * in the middle of a function it is. */
+/* Nor is the caller's state carried over from a call out of the code into the next function; from
+ * one in the middle of a function it is. */
 static void test_never_back_from_outside(void **state)
 {
 	static const uint8_t entries[] = {0, 0x10};
