@@ -9,7 +9,7 @@ TEST_CFLAGS := $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_programs := $(unit_sources:tests/unit/%.c=$(T)/%)
 testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c guests.c image.c kcore.c kernel.c payload.c stream.c syms.c vmlinuz.c) \
-	src/cmd/program.c src/cmd/record_target.c)
+	src/cmd/program.c src/cmd/record_kernel.c src/cmd/record_target.c)
 test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o) \
 	$(T)/tests/read_file.o
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/record_kernel.h"
 #include "xen/payload.h"
 
 /* By which its parts in the recording know each other. */
@@ -132,19 +133,8 @@ int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_age
 int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,
                                 struct xf_error *error)
 {
-	struct xf_recording_kernel_of of = {.domid = 0, .kernel = DOM0_KERNEL};
-	struct xf_recording_writer *writer = file->writer;
-	int result = xf_recording_write_kernel(writer, DOM0_KERNEL, kernel->name);
+	int result = xf_record_kernel_write(file->writer, kernel, DOM0_KERNEL, 0, 0);
 
-	if (!result)
-		result = xf_recording_write_kernel_symbols(writer, DOM0_KERNEL, kernel->symbols);
-	if (!result && kernel->orc.entries)
-		result = xf_recording_write_kernel_orc(writer, DOM0_KERNEL, &kernel->text,
-		                                       &kernel->orc);
-	for (size_t i = 0; !result && i < kernel->nr_code; i++)
-		result = xf_recording_write_kernel_code(writer, DOM0_KERNEL, &kernel->code[i]);
-	if (!result)
-		result = xf_recording_write_kernel_of(writer, &of);
 	return result ? xf_record_file_failed(file, result, error) : 0;
 }
 
