@@ -361,6 +361,9 @@ static void a_stack_that_is_not_led_to_is_not_believed(void **state)
 	expect(&sample, "Domain-0;[kernel incomplete: outside-stack];on_irq_stack;handler 1\n",
 	       &cut);
 	sample = interrupt;
+	sample.stacks[1].rip = WORK; /* one that goes on with registers */
+	expect(&sample, "Domain-0;[kernel incomplete: not-upwards];on_irq_stack;handler 1\n", &cut);
+	sample = interrupt;
 	sample.stacks[1] = sample.stacks[2]; /* that of the task has been lost */
 	sample.stacks[2].mode = 0;
 	expect(&sample, "Domain-0;[kernel incomplete: not-upwards];on_irq_stack;handler 1\n", &cut);
@@ -369,6 +372,28 @@ static void a_stack_that_is_not_led_to_is_not_believed(void **state)
 	sample.stacks[1] = sample.stacks[2];
 	sample.stacks[2].mode = 0;
 	expect(&sample, "Domain-0;[kernel incomplete: innermost-stack-lost] 1\n", &cut);
+}
+
+#define EXCEPTION 0xfffffe0000009000ull /* where a stack for exceptions ends */
+
+/* Registers have been saved on it, and the capture has gone on with them. */
+static void what_was_interrupted_on_another_stack_goes_on_there(void **state)
+{
+	struct sample sample = {.guest = true,
+	                        .stacks = {{.mode = XF_GUEST_KERNEL,
+	                                    .rip = ASM_IRQ + 1,
+	                                    .rsp = EXCEPTION - 168,
+	                                    .end = EXCEPTION,
+	                                    .words = {{EXCEPTION - 40, HYPERCALL + 5}}},
+	                                   SYSTEM_CALL,
+	                                   PROCESS}};
+
+	(void)state;
+	expect(&sample, "Domain-0;" SYSTEM_CALL_FRAMES ";asm_irq 1\n", &from_user);
+	/* Another stack than that one. */
+	sample.stacks[0].words[0].value = WORK + 1;
+	expect(&sample, "Domain-0;[kernel incomplete: interrupted-stack-not-captured];asm_irq 1\n",
+	       &cut);
 }
 
 /* A kernel's own thread: there is no process below it, whatever was captured along with it. */
@@ -511,6 +536,7 @@ int main(void)
 	        cmocka_unit_test(padding_above_the_users_registers_is_known),
 	        cmocka_unit_test(the_stack_that_was_left_for_interrupts_is_gone_on_with),
 	        cmocka_unit_test(a_stack_that_is_not_led_to_is_not_believed),
+	        cmocka_unit_test(what_was_interrupted_on_another_stack_goes_on_there),
 	        cmocka_unit_test(where_linux_says_that_a_stack_ends_it_is_whole),
 	        cmocka_unit_test(a_slid_kernel_is_the_same_kernel),
 	        cmocka_unit_test(a_kernel_that_is_not_known_has_no_names),
