@@ -31,6 +31,7 @@ struct range {
 enum {
 	RANGE_TEXT,
 	RANGE_BOOT, /* code that is freed after the boot: the first idle task has come from there */
+	RANGE_THUNKS, /* of which ORC says no more, up to 6.3, than that the stack ends */
 	RANGE_PLACES,
 	RANGE_ENTRIES,
 	RANGE_HEADER,
@@ -155,6 +156,7 @@ static int survey_symbols(struct survey *survey, const char *text, size_t size)
 	*survey = (struct survey){
 	        .ranges = {[RANGE_TEXT] = {"_stext", "_etext"},
 	                   [RANGE_BOOT] = {"_sinittext", "_einittext"},
+	                   [RANGE_THUNKS] = {"__indirect_thunk_start", "__indirect_thunk_end"},
 	                   [RANGE_PLACES] = {"__start_orc_unwind_ip", "__stop_orc_unwind_ip"},
 	                   [RANGE_ENTRIES] = {"__start_orc_unwind", "__stop_orc_unwind"},
 	                   [RANGE_HEADER] = {"__start_orc_header", "__stop_orc_header"}}};
@@ -164,6 +166,12 @@ static int survey_symbols(struct survey *survey, const char *text, size_t size)
 	while (xf_kallsyms_next(&text, end, &line))
 		survey_line(survey, &line);
 	return 0;
+}
+
+static bool is_range(const struct range *range)
+{
+	return range->start && range->end > range->start &&
+	       range->end - range->start <= MAX_KERNEL_BYTES;
 }
 
 /* ---- Code ------------------------------------------------------------------------------------ */
@@ -246,13 +254,16 @@ static int read_modules(struct xf_kernel *kernel, const struct survey *survey,
 	return code;
 }
 
-/* What is made at run time, which no file has. */
+/* What is made at run time, which no file has: the kernel patches its thunks, too. */
 static int read_made(struct xf_kernel *kernel, const struct survey *survey,
                      const struct xf_kcore *kcore)
 {
+	const struct range *thunks = &survey->ranges[RANGE_THUNKS];
 	int code = 0;
 
-	if (survey->hypercall)
+	if (is_range(thunks))
+		code = add_code(kernel, kcore, thunks->start, thunks->end - thunks->start);
+	if (!code && survey->hypercall)
 		code = add_code(kernel, kcore, survey->hypercall, PAGE);
 	for (size_t i = 0; !code && i < survey->nr_made; i++)
 		code = add_code(kernel, kcore, survey->made[i], XF_KALLSYMS_MADE_BYTES);
@@ -260,12 +271,6 @@ static int read_made(struct xf_kernel *kernel, const struct survey *survey,
 }
 
 /* ---- The unwind table ------------------------------------------------------------------------ */
-
-static bool is_range(const struct range *range)
-{
-	return range->start && range->end > range->start &&
-	       range->end - range->start <= MAX_KERNEL_BYTES;
-}
 
 static int read_range(const struct xf_kcore *kcore, const struct range *range, void **bytes,
                       size_t *size, struct xf_error *error)

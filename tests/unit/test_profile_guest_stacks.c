@@ -32,10 +32,11 @@
 #define ASM_IRQ   (CODE + 0x400)
 #define SYSCALL   (CODE + 0x500)
 #define KTHREAD   (CODE + 0x600)
+#define THUNK     (CODE + 0x700)
 #define TEXT_END  (CODE + 0x800)
 
 /* Its ORC, of 6.4: places, then entries of sp_offset, bp_offset, registers and type. */
-#define NR_ORC        9
+#define NR_ORC        10
 #define CALL          (2 << 8)
 #define REGS          (3 << 8)
 #define END           (1 << 8)
@@ -59,6 +60,7 @@ static const struct {
         {SYSCALL, 0, 0, SP | REGS},
         {KTHREAD, 0, 0, END},
         {KTHREAD + 0x80, 16, -16, WITH_BP(CALL)},
+        {THUNK, 0, 0, END},
 };
 
 /* push %rbx; call; pop %rbx; ret */
@@ -112,6 +114,7 @@ static void write_symbols(struct xf_recording_writer *writer, uint32_t kernel)
 	xf_symbols_add(symbols, ASM_IRQ, 0, 'T', "asm_irq");
 	xf_symbols_add(symbols, SYSCALL, 0, 'T', "entry_SYSCALL_64");
 	xf_symbols_add(symbols, KTHREAD, 0, 'T', "ret_from_fork");
+	xf_symbols_add(symbols, THUNK, 0, 'T', "__x86_indirect_thunk_rax");
 	xf_symbols_add(symbols, TEXT_END, 0, 'd', "");
 	xf_symbols_add(symbols, MODULE, 0, 't', "poll [net]");
 	xf_symbols_add(symbols, MODULE + sizeof(module_code), 0, 'd', "");
@@ -396,14 +399,34 @@ static void what_was_interrupted_on_another_stack_goes_on_there(void **state)
 	       &cut);
 }
 
-/* A kernel's own thread: there is no process below it, whatever was captured along with it. */
+/* A kernel's own thread, below which there is no process; and code that enters the kernel, where
+ * the capture has found one. */
 static void where_linux_says_that_a_stack_ends_it_is_whole(void **state)
 {
 	struct sample sample = {.guest = true, .stacks = {SYSTEM_CALL, PROCESS}};
 
 	(void)state;
 	sample.stacks[0].words[1].value = KTHREAD + 0x15;
+	expect(&sample, "Domain-0;[user];ret_from_fork;work;hypercall 1\n", &from_user);
+	sample.stacks[1].mode = 0;
 	expect(&sample, "Domain-0;ret_from_fork;work;hypercall 1\n", &whole);
+	/* A process that was found below another stack than the one that ended. */
+	sample.stacks[1] = interrupt.stacks[1];
+	sample.stacks[2] = interrupt.stacks[2];
+	expect(&sample, "Domain-0;ret_from_fork;work;hypercall 1\n", &whole);
+}
+
+/* ORC says of them that the stack ends, and it does not. */
+static void thunks_end_no_stack(void **state)
+{
+	struct sample sample = {.guest = true, .stacks = {SYSTEM_CALL, PROCESS}};
+
+	(void)state;
+	sample.stacks[0].words[1].value = THUNK + 0x15;
+	expect(&sample,
+	       "Domain-0;[kernel incomplete: not-described];__x86_indirect_thunk_rax;work;"
+	       "hypercall 1\n",
+	       &cut);
 }
 
 /* Names have the kernel's addresses, captures the domain's; modules are not slid along. */
@@ -538,6 +561,7 @@ int main(void)
 	        cmocka_unit_test(a_stack_that_is_not_led_to_is_not_believed),
 	        cmocka_unit_test(what_was_interrupted_on_another_stack_goes_on_there),
 	        cmocka_unit_test(where_linux_says_that_a_stack_ends_it_is_whole),
+	        cmocka_unit_test(thunks_end_no_stack),
 	        cmocka_unit_test(a_slid_kernel_is_the_same_kernel),
 	        cmocka_unit_test(a_kernel_that_is_not_known_has_no_names),
 	        cmocka_unit_test(modules_are_walked_by_their_code),
