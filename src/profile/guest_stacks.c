@@ -317,11 +317,10 @@ static void find_user(const struct captured *captured, size_t used, bool known,
  */
 static bool is_end(const struct xf_guest_trace *trace)
 {
-	static const char thunk[] = "__x86_indirect_thunk_";
 	struct xf_place place;
 
 	xf_guest_stacks_name(trace, trace->frames[trace->nr - 1], "", &place);
-	return strncmp(place.name, thunk, sizeof(thunk) - 1) != 0;
+	return !strstr(place.name, "_indirect_") || !strstr(place.name, "thunk");
 }
 
 static void walk_kernel(const struct captured *captured, const struct tables *tables,
