@@ -281,6 +281,14 @@ static void read_pieces(const struct xf_record *record, uint64_t slide, struct c
 	}
 }
 
+/* Of a word that may be a return address, or that of an instruction that was interrupted. */
+static int add_tables(const struct xf_guest_kernel *kernel, struct tables *tables, uint64_t word)
+{
+	int code = add_table(kernel, tables, word - 1);
+
+	return code ? code : add_table(kernel, tables, word);
+}
+
 static int find_tables(const struct xf_guest_kernel *kernel, const struct captured *captured,
                        struct tables *tables)
 {
@@ -292,7 +300,7 @@ static int find_tables(const struct xf_guest_kernel *kernel, const struct captur
 
 		code = add_table(kernel, tables, input->rip);
 		for (size_t j = 0; !code && j < input->nr_words; j++)
-			code = add_table(kernel, tables, XF_WORD_VALUE(input->words[j]) - 1);
+			code = add_tables(kernel, tables, XF_WORD_VALUE(input->words[j]));
 	}
 	/* Last: the pieces are what is there now, in place of what the kernel was built with. */
 	if (kernel->orc)

@@ -458,6 +458,21 @@ static void a_kernel_that_is_not_known_has_no_names(void **state)
 	       "d3;[kernel incomplete: kernel-not-known];[d3 kernel]+0xffffffff93000005 1\n", &cut);
 }
 
+/* Interrupted before its first instruction: its address lies in the module, the one before does
+ * not. */
+static void a_module_is_known_by_its_first_byte(void **state)
+{
+	struct sample sample = interrupt;
+
+	(void)state;
+	sample.stacks[1].words[1].value = MODULE;
+	/* It has been called: by the word above which RSP was. */
+	sample.stacks[1].words[2].value = TASK - 176;
+	expect(&sample,
+	       "Domain-0;[user];entry_SYSCALL_64;poll [net];asm_irq;on_irq_stack;handler 1\n",
+	       &from_user);
+}
+
 static void modules_are_walked_by_their_code(void **state)
 {
 	struct sample sample = {.guest = true,
@@ -565,6 +580,7 @@ int main(void)
 	        cmocka_unit_test(a_slid_kernel_is_the_same_kernel),
 	        cmocka_unit_test(a_kernel_that_is_not_known_has_no_names),
 	        cmocka_unit_test(modules_are_walked_by_their_code),
+	        cmocka_unit_test(a_module_is_known_by_its_first_byte),
 	        cmocka_unit_test(stacks_go_with_their_own_sample),
 	        cmocka_unit_test(the_script_has_the_same_frames),
 	};
