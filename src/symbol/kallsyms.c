@@ -101,7 +101,7 @@ static bool ends_in(const struct xf_kallsyms_line *line, const char *end)
 	       memcmp(line->name + line->name_size - size, end, size) == 0;
 }
 
-/* The linker marks where sections begin and end (include/asm-generic/sections.h): these are no
+/* The linker marks where sections begin and end (asm-generic/sections.h): these are no
  * names of the functions that stand there. */
 static bool is_mark(const struct xf_kallsyms_line *line)
 {
