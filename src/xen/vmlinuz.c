@@ -83,7 +83,7 @@ static bool keep(void **copy, const void *bytes, size_t size)
 static int take_orc(const char *path, const void *bytes, size_t size, struct xf_vmlinuz *image,
                     struct xf_error *error)
 {
-	struct xf_elf_section text;
+	struct xf_elf_section text = {0};
 	struct xf_elf elf;
 	int code = xf_elf_open(bytes, size, &elf, error);
 
