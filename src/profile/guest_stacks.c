@@ -281,6 +281,14 @@ static void read_pieces(const struct xf_record *record, uint64_t slide, struct c
 	}
 }
 
+/* Of a word that may be a return address, or that of an instruction that was interrupted. */
+static int add_tables(const struct xf_guest_kernel *kernel, struct tables *tables, uint64_t word)
+{
+	int code = add_table(kernel, tables, word - 1);
+
+	return code ? code : add_table(kernel, tables, word);
+}
+
 static int find_tables(const struct xf_guest_kernel *kernel, const struct captured *captured,
                        struct tables *tables)
 {
@@ -292,7 +300,7 @@ static int find_tables(const struct xf_guest_kernel *kernel, const struct captur
 
 		code = add_table(kernel, tables, input->rip);
 		for (size_t j = 0; !code && j < input->nr_words; j++)
-			code = add_table(kernel, tables, XF_WORD_VALUE(input->words[j]) - 1);
+			code = add_tables(kernel, tables, XF_WORD_VALUE(input->words[j]));
 	}
 	/* Last: the pieces are what is there now, in place of what the kernel was built with. */
 	if (kernel->orc)
@@ -300,12 +308,27 @@ static int find_tables(const struct xf_guest_kernel *kernel, const struct captur
 	return code;
 }
 
-/* The stack of a process below the kernel's @used stacks, where one is known to be there. */
-static void find_user(const struct captured *captured, size_t used, struct xf_guest_trace *trace)
+/* The stack of a process below the kernel's @used stacks, where @known to be there or captured. */
+static void find_user(const struct captured *captured, size_t used, bool known,
+                      struct xf_guest_trace *trace)
 {
-	trace->user = true;
-	if (used < captured->nr && captured->pieces[used].stack.mode == XF_GUEST_USER)
+	bool is_there = used < captured->nr && captured->pieces[used].stack.mode == XF_GUEST_USER;
+
+	trace->user = known || is_there;
+	if (is_there)
 		trace->user_rip = captured->pieces[used].stack.rip;
+}
+
+/*
+ * Return: whether the stack really ends where Linux says so. Up to 6.3 it says so of the thunks for
+ * indirect calls, too, whatever has called them: there it only does not know.
+ */
+static bool is_end(const struct xf_guest_trace *trace)
+{
+	struct xf_place place;
+
+	xf_guest_stacks_name(trace, trace->frames[trace->nr - 1], "", &place);
+	return !strstr(place.name, "_indirect_") || !strstr(place.name, "thunk");
 }
 
 static void walk_kernel(const struct captured *captured, const struct tables *tables,
@@ -320,9 +343,13 @@ static void walk_kernel(const struct captured *captured, const struct tables *ta
 	for (size_t i = 0; i < trace->nr; i++)
 		if (is_in_image(trace->frames[i].address))
 			trace->frames[i].address += trace->slide;
-	if (reason == XF_UNWIND_USER_MODE)
-		find_user(captured, used, trace);
-	else if (reason != XF_UNWIND_END)
+	if (reason == XF_UNWIND_END && !is_end(trace))
+		reason = XF_UNWIND_NOT_DESCRIBED;
+	/* Where a stack ends, code that enters the kernel has a process below it; a thread of the
+	   kernel's own has none. */
+	if (reason == XF_UNWIND_USER_MODE || reason == XF_UNWIND_END)
+		find_user(captured, used, reason == XF_UNWIND_USER_MODE, trace);
+	else
 		trace->incomplete = xf_unwind_reason_name(reason);
 }
 
@@ -369,7 +396,7 @@ int xf_guest_stacks_walk(struct xf_guest_stacks *stacks, const struct xf_record 
 		return code;
 	read_pieces(record, trace->slide, &captured);
 	if (!captured.nr_kernel) {
-		find_user(&captured, 0, trace);
+		find_user(&captured, 0, true, trace);
 	} else if (!trace->kernel || !captured.inputs[0].rip) {
 		take_innermost(&captured, trace);
 	} else {

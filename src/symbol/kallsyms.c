@@ -93,6 +93,31 @@ bool xf_kallsyms_is(const struct xf_kallsyms_line *line, const char *name)
 	       memcmp(line->name, name, line->name_size) == 0;
 }
 
+static bool ends_in(const struct xf_kallsyms_line *line, const char *end)
+{
+	size_t size = strlen(end);
+
+	return line->name_size >= size &&
+	       memcmp(line->name + line->name_size - size, end, size) == 0;
+}
+
+/* The linker marks where sections begin and end (asm-generic/sections.h): these are no
+ * names of the functions that stand there. */
+static bool is_mark(const struct xf_kallsyms_line *line)
+{
+	static const char *const ends[] = {"_text_start", "_text_end", "_thunk_start",
+	                                   "_thunk_end"};
+
+	if (xf_kallsyms_is(line, "_text") || xf_kallsyms_is(line, "_stext") ||
+	    xf_kallsyms_is(line, "_sinittext"))
+		return true;
+	for (size_t i = 0; !line->module && i < sizeof(ends) / sizeof(ends[0]); i++) {
+		if (ends_in(line, ends[i]))
+			return true;
+	}
+	return false;
+}
+
 static int add(struct xf_symbols *symbols, const struct xf_kallsyms_line *line)
 {
 	char name[NAME_MAX_BYTES];
@@ -101,7 +126,7 @@ static int add(struct xf_symbols *symbols, const struct xf_kallsyms_line *line)
 	/* Code that is freed after the boot lies between the two. */
 	if (xf_kallsyms_is(line, "_etext") || xf_kallsyms_is(line, "_einittext"))
 		return xf_symbols_add(symbols, line->address, 0, 'd', "");
-	if (!xf_kallsyms_is_code(line))
+	if (!xf_kallsyms_is_code(line) || is_mark(line))
 		return 0;
 	if (line->module)
 		snprintf(name, sizeof(name), "%.*s [%.*s]", (int)line->name_size, line->name,
@@ -117,16 +142,17 @@ int xf_kallsyms_parse(const char *text, size_t size, struct xf_symbols **symbols
 	const char *end = text + size;
 	struct xf_symbols *made = xf_symbols_new();
 	struct xf_kallsyms_line line;
-	bool shown = false;
+	bool any = false, shown = false;
 	int code = made ? 0 : -ENOMEM;
 
 	while (!code && xf_kallsyms_next(&text, end, &line)) {
+		any = any || xf_kallsyms_is_code(&line);
 		shown = shown || (line.address && xf_kallsyms_is_code(&line));
 		code = add(made, &line);
 	}
 	if (code)
 		code = xf_fail(error, code, "no memory for the kernel's symbols");
-	else if (!xf_symbols_count(made))
+	else if (!any)
 		code = xf_fail(error, -EBADMSG, "it holds no symbols of code");
 	else if (!shown)
 		code = xf_fail(error, -EACCES,

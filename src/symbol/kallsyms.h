@@ -40,10 +40,11 @@ bool xf_kallsyms_is_made(const struct xf_kallsyms_line *line);
 bool xf_kallsyms_is(const struct xf_kallsyms_line *line, const char *name);
 
 /*
- * Takes the symbols of code in the @size bytes at @text; those of modules become "NAME [MODULE]",
- * and where the kernel's own code ends an end is marked (symbol/symbols.h).
- * Return: 0 and *@symbols, not yet finished, so that more can be added; to be freed by the caller.
- * -EACCES where all addresses are hidden, -EBADMSG where there are no symbols of code, -ENOMEM; and
+ * Takes the symbols of code in the @size bytes at @text, without those that mark sections; those of
+ * modules become "NAME [MODULE]", and where the kernel's own code ends an end is marked
+ * (symbol/symbols.h). Return: 0 and *@symbols, not yet finished, so that more can be added; to be
+ * freed by the caller. -EACCES where all addresses are hidden, -EBADMSG where there are no symbols
+ * of code, -ENOMEM; and
  * @error.
  */
 int xf_kallsyms_parse(const char *text, size_t size, struct xf_symbols **symbols,

@@ -20,6 +20,7 @@
 #define MAX_CODE_BYTES   (64u << 20)  /* of modules, all together */
 #define MAX_KERNEL_BYTES (128u << 20) /* the kernel's own code, or its table */
 #define MAX_MODULES      1024u
+#define NR_THUNKS        16u  /* registers */
 #define MAX_MADE         512u /* pieces of code made at run time */
 
 /* What lies between two symbols. */
@@ -31,6 +32,8 @@ struct range {
 enum {
 	RANGE_TEXT,
 	RANGE_BOOT, /* code that is freed after the boot: the first idle task has come from there */
+	RANGE_THUNKS,     /* for indirect calls; of them ORC says no more, up to 6.3, than ... */
+	RANGE_ITS_THUNKS, /* ... that the stack ends */
 	RANGE_PLACES,
 	RANGE_ENTRIES,
 	RANGE_HEADER,
@@ -153,17 +156,27 @@ static int survey_symbols(struct survey *survey, const char *text, size_t size)
 	struct xf_kallsyms_line line;
 
 	*survey = (struct survey){
-	        .ranges = {[RANGE_TEXT] = {"_stext", "_etext"},
-	                   [RANGE_BOOT] = {"_sinittext", "_einittext"},
-	                   [RANGE_PLACES] = {"__start_orc_unwind_ip", "__stop_orc_unwind_ip"},
-	                   [RANGE_ENTRIES] = {"__start_orc_unwind", "__stop_orc_unwind"},
-	                   [RANGE_HEADER] = {"__start_orc_header", "__stop_orc_header"}}};
+	        .ranges = {
+	                [RANGE_TEXT] = {"_stext", "_etext"},
+	                [RANGE_BOOT] = {"_sinittext", "_einittext"},
+	                [RANGE_THUNKS] = {"__x86_indirect_thunk_rax", "__x86_indirect_thunk_r15"},
+	                [RANGE_ITS_THUNKS] = {"__x86_indirect_its_thunk_rax",
+	                                      "__x86_indirect_its_thunk_r15"},
+	                [RANGE_PLACES] = {"__start_orc_unwind_ip", "__stop_orc_unwind_ip"},
+	                [RANGE_ENTRIES] = {"__start_orc_unwind", "__stop_orc_unwind"},
+	                [RANGE_HEADER] = {"__start_orc_header", "__stop_orc_header"}}};
 	survey->modules = calloc(MAX_MODULES, sizeof(*survey->modules));
 	if (!survey->modules)
 		return -ENOMEM;
 	while (xf_kallsyms_next(&text, end, &line))
 		survey_line(survey, &line);
 	return 0;
+}
+
+static bool is_range(const struct range *range)
+{
+	return range->start && range->end > range->start &&
+	       range->end - range->start <= MAX_KERNEL_BYTES;
 }
 
 /* ---- Code ------------------------------------------------------------------------------------ */
@@ -246,13 +259,27 @@ static int read_modules(struct xf_kernel *kernel, const struct survey *survey,
 	return code;
 }
 
-/* What is made at run time, which no file has. */
+/* Thunks, one for each register; from the first one's symbol to the last one's, which is as long.
+ */
+static int read_thunks(struct xf_kernel *kernel, const struct range *thunks,
+                       const struct xf_kcore *kcore)
+{
+	uint64_t size = thunks->end - thunks->start;
+
+	if (!is_range(thunks) || size > PAGE)
+		return 0;
+	return add_code(kernel, kcore, thunks->start, size + size / (NR_THUNKS - 1));
+}
+
+/* What is made at run time, which no file has: the kernel patches its thunks, too. */
 static int read_made(struct xf_kernel *kernel, const struct survey *survey,
                      const struct xf_kcore *kcore)
 {
-	int code = 0;
+	int code = read_thunks(kernel, &survey->ranges[RANGE_THUNKS], kcore);
 
-	if (survey->hypercall)
+	if (!code)
+		code = read_thunks(kernel, &survey->ranges[RANGE_ITS_THUNKS], kcore);
+	if (!code && survey->hypercall)
 		code = add_code(kernel, kcore, survey->hypercall, PAGE);
 	for (size_t i = 0; !code && i < survey->nr_made; i++)
 		code = add_code(kernel, kcore, survey->made[i], XF_KALLSYMS_MADE_BYTES);
@@ -260,12 +287,6 @@ static int read_made(struct xf_kernel *kernel, const struct survey *survey,
 }
 
 /* ---- The unwind table ------------------------------------------------------------------------ */
-
-static bool is_range(const struct range *range)
-{
-	return range->start && range->end > range->start &&
-	       range->end - range->start <= MAX_KERNEL_BYTES;
-}
 
 static int read_range(const struct xf_kcore *kcore, const struct range *range, void **bytes,
                       size_t *size, struct xf_error *error)

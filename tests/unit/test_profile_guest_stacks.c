@@ -32,10 +32,11 @@
 #define ASM_IRQ   (CODE + 0x400)
 #define SYSCALL   (CODE + 0x500)
 #define KTHREAD   (CODE + 0x600)
+#define THUNK     (CODE + 0x700)
 #define TEXT_END  (CODE + 0x800)
 
 /* Its ORC, of 6.4: places, then entries of sp_offset, bp_offset, registers and type. */
-#define NR_ORC        9
+#define NR_ORC        10
 #define CALL          (2 << 8)
 #define REGS          (3 << 8)
 #define END           (1 << 8)
@@ -59,6 +60,7 @@ static const struct {
         {SYSCALL, 0, 0, SP | REGS},
         {KTHREAD, 0, 0, END},
         {KTHREAD + 0x80, 16, -16, WITH_BP(CALL)},
+        {THUNK, 0, 0, END},
 };
 
 /* push %rbx; call; pop %rbx; ret */
@@ -112,6 +114,7 @@ static void write_symbols(struct xf_recording_writer *writer, uint32_t kernel)
 	xf_symbols_add(symbols, ASM_IRQ, 0, 'T', "asm_irq");
 	xf_symbols_add(symbols, SYSCALL, 0, 'T', "entry_SYSCALL_64");
 	xf_symbols_add(symbols, KTHREAD, 0, 'T', "ret_from_fork");
+	xf_symbols_add(symbols, THUNK, 0, 'T', "__x86_indirect_thunk_rax");
 	xf_symbols_add(symbols, TEXT_END, 0, 'd', "");
 	xf_symbols_add(symbols, MODULE, 0, 't', "poll [net]");
 	xf_symbols_add(symbols, MODULE + sizeof(module_code), 0, 'd', "");
@@ -361,6 +364,9 @@ static void a_stack_that_is_not_led_to_is_not_believed(void **state)
 	expect(&sample, "Domain-0;[kernel incomplete: outside-stack];on_irq_stack;handler 1\n",
 	       &cut);
 	sample = interrupt;
+	sample.stacks[1].rip = WORK; /* one that goes on with registers */
+	expect(&sample, "Domain-0;[kernel incomplete: not-upwards];on_irq_stack;handler 1\n", &cut);
+	sample = interrupt;
 	sample.stacks[1] = sample.stacks[2]; /* that of the task has been lost */
 	sample.stacks[2].mode = 0;
 	expect(&sample, "Domain-0;[kernel incomplete: not-upwards];on_irq_stack;handler 1\n", &cut);
@@ -371,14 +377,56 @@ static void a_stack_that_is_not_led_to_is_not_believed(void **state)
 	expect(&sample, "Domain-0;[kernel incomplete: innermost-stack-lost] 1\n", &cut);
 }
 
-/* A kernel's own thread: there is no process below it, whatever was captured along with it. */
+#define EXCEPTION 0xfffffe0000009000ull /* where a stack for exceptions ends */
+
+/* Registers have been saved on it, and the capture has gone on with them. */
+static void what_was_interrupted_on_another_stack_goes_on_there(void **state)
+{
+	struct sample sample = {.guest = true,
+	                        .stacks = {{.mode = XF_GUEST_KERNEL,
+	                                    .rip = ASM_IRQ + 1,
+	                                    .rsp = EXCEPTION - 168,
+	                                    .end = EXCEPTION,
+	                                    .words = {{EXCEPTION - 40, HYPERCALL + 5}}},
+	                                   SYSTEM_CALL,
+	                                   PROCESS}};
+
+	(void)state;
+	expect(&sample, "Domain-0;" SYSTEM_CALL_FRAMES ";asm_irq 1\n", &from_user);
+	/* Another stack than that one. */
+	sample.stacks[0].words[0].value = WORK + 1;
+	expect(&sample, "Domain-0;[kernel incomplete: interrupted-stack-not-captured];asm_irq 1\n",
+	       &cut);
+}
+
+/* A kernel's own thread, below which there is no process; and code that enters the kernel, where
+ * the capture has found one. */
 static void where_linux_says_that_a_stack_ends_it_is_whole(void **state)
 {
 	struct sample sample = {.guest = true, .stacks = {SYSTEM_CALL, PROCESS}};
 
 	(void)state;
 	sample.stacks[0].words[1].value = KTHREAD + 0x15;
+	expect(&sample, "Domain-0;[user];ret_from_fork;work;hypercall 1\n", &from_user);
+	sample.stacks[1].mode = 0;
 	expect(&sample, "Domain-0;ret_from_fork;work;hypercall 1\n", &whole);
+	/* A process that was found below another stack than the one that ended. */
+	sample.stacks[1] = interrupt.stacks[1];
+	sample.stacks[2] = interrupt.stacks[2];
+	expect(&sample, "Domain-0;ret_from_fork;work;hypercall 1\n", &whole);
+}
+
+/* ORC says of them that the stack ends, and it does not. */
+static void thunks_end_no_stack(void **state)
+{
+	struct sample sample = {.guest = true, .stacks = {SYSTEM_CALL, PROCESS}};
+
+	(void)state;
+	sample.stacks[0].words[1].value = THUNK + 0x15;
+	expect(&sample,
+	       "Domain-0;[kernel incomplete: not-described];__x86_indirect_thunk_rax;work;"
+	       "hypercall 1\n",
+	       &cut);
 }
 
 /* Names have the kernel's addresses, captures the domain's; modules are not slid along. */
@@ -408,6 +456,21 @@ static void a_kernel_that_is_not_known_has_no_names(void **state)
 	sample.tsc = 99;
 	expect(&sample,
 	       "d3;[kernel incomplete: kernel-not-known];[d3 kernel]+0xffffffff93000005 1\n", &cut);
+}
+
+/* Interrupted before its first instruction: its address lies in the module, the one before does
+ * not. */
+static void a_module_is_known_by_its_first_byte(void **state)
+{
+	struct sample sample = interrupt;
+
+	(void)state;
+	sample.stacks[1].words[1].value = MODULE;
+	/* It has been called: by the word above which RSP was. */
+	sample.stacks[1].words[2].value = TASK - 176;
+	expect(&sample,
+	       "Domain-0;[user];entry_SYSCALL_64;poll [net];asm_irq;on_irq_stack;handler 1\n",
+	       &from_user);
 }
 
 static void modules_are_walked_by_their_code(void **state)
@@ -511,10 +574,13 @@ int main(void)
 	        cmocka_unit_test(padding_above_the_users_registers_is_known),
 	        cmocka_unit_test(the_stack_that_was_left_for_interrupts_is_gone_on_with),
 	        cmocka_unit_test(a_stack_that_is_not_led_to_is_not_believed),
+	        cmocka_unit_test(what_was_interrupted_on_another_stack_goes_on_there),
 	        cmocka_unit_test(where_linux_says_that_a_stack_ends_it_is_whole),
+	        cmocka_unit_test(thunks_end_no_stack),
 	        cmocka_unit_test(a_slid_kernel_is_the_same_kernel),
 	        cmocka_unit_test(a_kernel_that_is_not_known_has_no_names),
 	        cmocka_unit_test(modules_are_walked_by_their_code),
+	        cmocka_unit_test(a_module_is_known_by_its_first_byte),
 	        cmocka_unit_test(stacks_go_with_their_own_sample),
 	        cmocka_unit_test(the_script_has_the_same_frames),
 	};

@@ -15,7 +15,11 @@
 static const char ordinary[] = "0000000000000000 A fixed_percpu_data\n"
                                "ffffffff81000000 T _stext\n"
                                "ffffffff81000000 T _text\n"
+                               "ffffffff81000000 T startup\n"
                                "ffffffff81000040 t local\n"
+                               "ffffffff81000060 T __sched_text_start\n"
+                               "ffffffff81000060 t schedule\n"
+                               "ffffffff81000070 T __entry_text_end\n"
                                "ffffffff81000080 W weak\n"
                                "ffffffff81e00000 T _etext\n"
                                "ffffffff82000000 R __start_rodata\n"
@@ -55,7 +59,10 @@ static void code_is_named_and_nothing_else(void **state)
 
 	(void)state;
 	expect_name(symbols, 0xffffffff80ffffffull, NULL);
+	expect_name(symbols, 0xffffffff81000000ull, "startup"); /* where marks stand, too */
 	expect_name(symbols, 0xffffffff81000041ull, "local");
+	expect_name(symbols, 0xffffffff81000060ull, "schedule");
+	expect_name(symbols, 0xffffffff81000070ull, "schedule");
 	expect_name(symbols, 0xffffffff81dfffffull, "weak");
 	expect_name(symbols, 0xffffffff81e00000ull, NULL); /* beyond the kernel's code */
 	expect_name(symbols, 0xffffffff82000000ull, NULL);

@@ -106,6 +106,8 @@ static const char *write_kcore(void)
 static const char kallsyms[] = "ffffffff81000000 T _stext\n"
                                "ffffffff81000000 T _text\n"
                                "ffffffff81000040 t function\n"
+                               "ffffffff81000800 T __x86_indirect_thunk_rax\n"
+                               "ffffffff810009e0 T __x86_indirect_thunk_r15\n"
                                "ffffffff81001000 T hypercall_page\n"
                                "ffffffff81002000 T _etext\n"
                                "ffffffff82000100 r __start_orc_unwind_ip\n"
@@ -143,13 +145,15 @@ static void the_running_kernel_is_read_from_its_memory(void **state)
 	assert_int_equal(kernel.orc.entries_size, 12);
 	assert_int_equal(kernel.orc.header_size, 20);
 	assert_true(kernel.orc.places_address == RODATA + PLACES);
-	assert_int_equal(kernel.nr_code, 3);
+	assert_int_equal(kernel.nr_code, 4);
 	/* The module: from the page of its first function to one page behind its last one's. */
 	assert_true(kernel.code[0].address == MODULE);
 	assert_int_equal(kernel.code[0].size, 0x2000);
 	assert_int_equal(kernel.code[0].bytes[0], 0x90);
-	assert_true(kernel.code[1].address == TEXT + 0x1000); /* the page of hypercalls */
-	assert_true(kernel.code[2].address == MODULE + 0x3000);
+	assert_true(kernel.code[1].address == TEXT + 0x800); /* the thunks */
+	assert_int_equal(kernel.code[1].size, 0x200);
+	assert_true(kernel.code[2].address == TEXT + 0x1000); /* the page of hypercalls */
+	assert_true(kernel.code[3].address == MODULE + 0x3000);
 	assert_string_equal(xf_symbols_find(kernel.symbols, MODULE + 0x1fff)->name, "send [net]");
 	assert_null(xf_symbols_find(kernel.symbols, MODULE + 0x2000));
 	xf_kernel_free(&kernel);
@@ -276,7 +280,7 @@ static void what_was_read_is_in_the_recording(void **state)
 	assert_non_null(found);
 	assert_true(slide == 0);
 	assert_string_equal(found->name, kernel.name);
-	assert_int_equal(found->nr_code, 3);
+	assert_int_equal(found->nr_code, 4);
 	assert_memory_equal(found->orc.entries, kernel.orc.entries, 12);
 	assert_memory_equal(found->orc.header, kernel.orc.header, 20);
 	assert_true(found->orc_code.address == TEXT);
