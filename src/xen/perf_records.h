@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Records of Linux's perf events (include/uapi/linux/perf_event.h), of an event that is asked for
+ * Records of Linux's perf events (man page perf_event_open(2)), of an event that is asked for
  * with XF_PERF_SAMPLE_TYPE and sample_id_all. Pure.
  */
 #ifndef XF_XEN_PERF_RECORDS_H

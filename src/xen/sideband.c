@@ -24,7 +24,7 @@
 #define LOOK_NS         10000000u /* so long at a time may a look at all processes take */
 #define LOOK_AT_ONCE_NS (10 * NANOSECONDS)
 
-/* include/linux/proc_ns.h: PROC_PID_INIT_INO */
+/* Linux has given it this number since 3.8: PROC_PID_INIT_INO. */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
 
 struct ring {
