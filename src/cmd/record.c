@@ -280,6 +280,19 @@ static int explain_end(const struct recording *recording, int result, const stru
 	return xf_complain(xf_host_exit(error), "%s", error->text);
 }
 
+/* The recording is good without them; some of its stacks just tell less. */
+static void tell_processes(const struct xf_record_processes *processes)
+{
+	if (processes->why_not.code)
+		xf_complain(0, "%s", processes->why_not.text);
+	if (processes->lost)
+		xf_complain(0,
+		            "%" PRIu64
+		            " events of processes were lost: of some samples the process "
+		            "is not known; a less busy dom0, or more CPU time for it, helps",
+		            processes->lost);
+}
+
 /* From a running agent to a closed file and a host as it was. */
 static int record_and_close(struct recording *recording)
 {
@@ -306,6 +319,7 @@ static int record_and_close(struct recording *recording)
 	if (xf_session_end(recorder->session, &end_error) != 0)
 		status = xf_complain(xf_host_exit(&end_error), "%s", end_error.text);
 	xf_recorder_be_urgent(false);
+	tell_processes(&recorder->processes);
 	if (recorder->file.target.readable)
 		summarize_file(recording->request->output, &totals);
 	else if (!recorder->file.target.temporary)

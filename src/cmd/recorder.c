@@ -105,10 +105,11 @@ static void take_idle(void *context, const struct xf_idle_record *idle)
 
 static void tell_step(void *context, const char *what)
 {
-	const struct xf_recorder *recorder = context;
+	struct xf_recorder *recorder = context;
 
 	if (recorder->verbose)
 		xf_complain(0, "%s", what);
+	xf_record_processes_poll(&recorder->processes);
 }
 
 int xf_recorder_examine(struct xf_recorder *recorder, xf_recorder_found_t *found, void *context,
@@ -193,6 +194,7 @@ int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
 	struct xf_session_sink sink = {
 	        .context = recorder, .sample = take_sample, .idle = take_idle};
 
+	xf_record_processes_start(&recorder->processes);
 	return xf_session_start(&recorder->host, recorder->frequency, &sink, tell_step, recorder,
 	                        &interrupted, &recorder->session, error);
 }
@@ -212,11 +214,21 @@ int xf_recorder_settle(struct xf_recorder *recorder, struct xf_error *error)
 	return result;
 }
 
+/* Return: 0, or a negative errno value and @error. */
+static int write_processes(struct xf_recorder *recorder, struct xf_error *error)
+{
+	int result = xf_record_processes_write(&recorder->processes, recorder->file.writer);
+
+	return result ? xf_record_file_failed(&recorder->file, result, error) : 0;
+}
+
 /* What is done every second. */
 static int keep_file(struct xf_recorder *recorder, struct xf_error *error)
 {
 	int result = xf_record_file_write_domains(&recorder->file, error);
 
+	if (!result)
+		result = write_processes(recorder, error);
 	if (!result)
 		result = xf_record_file_write_books(&recorder->file, recorder->session, false,
 		                                    error);
@@ -232,6 +244,7 @@ int xf_recorder_turn(struct xf_recorder *recorder, struct xf_error *error)
 
 	usleep(XF_RECORDER_POLL_MS * 1000);
 	result = xf_session_poll(recorder->session, error);
+	xf_record_processes_poll(&recorder->processes);
 	if (!result && now - recorder->kept >= FLUSH_MS) {
 		recorder->kept = now;
 		result = keep_file(recorder, error);
@@ -250,8 +263,14 @@ int xf_recorder_stop(struct xf_recorder *recorder, int result, struct xf_error *
 
 int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error)
 {
+	int result;
+
 	if (recorder->write_error)
 		return 0;
+	xf_record_processes_poll(&recorder->processes);
+	result = write_processes(recorder, error);
+	if (result)
+		return result;
 	return xf_record_file_write_books(&recorder->file, recorder->session, true, error);
 }
 
@@ -262,6 +281,7 @@ enum xf_exit xf_recorder_output_exit(const struct xf_error *error)
 
 void xf_recorder_close(struct xf_recorder *recorder)
 {
+	xf_record_processes_end(&recorder->processes);
 	xf_record_file_close(&recorder->file);
 	xf_host_close(&recorder->host);
 }

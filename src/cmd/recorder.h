@@ -11,6 +11,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/record_file.h"
+#include "cmd/record_processes.h"
 
 /* Between two looks at the trace buffers. */
 #define XF_RECORDER_POLL_MS 50u
@@ -23,6 +24,7 @@ struct xf_recorder {
 	struct xf_host host;
 	struct xf_record_file file;
 	struct xf_session *session;
+	struct xf_record_processes processes;
 	int write_error; /* of the file; 0 or a negative errno value */
 	uint64_t samples;
 	uint64_t idle;

@@ -26,7 +26,8 @@ bool xf_view_take_by(void *view, const char *value)
 	const char *word;
 	bool good = copy && value[0];
 
-	options->by_domain = options->by_vcpu = options->by_pcpu = false;
+	options->by_domain = options->by_vcpu = options->by_pcpu = options->by_process = false;
+	options->processes = strcmp(value, "none") != 0;
 	while (good && (word = strsep(&rest, ","))) {
 		if (strcmp(word, "domain") == 0)
 			options->by_domain = true;
@@ -34,14 +35,16 @@ bool xf_view_take_by(void *view, const char *value)
 			options->by_vcpu = true;
 		else if (strcmp(word, "pcpu") == 0)
 			options->by_pcpu = true;
+		else if (strcmp(word, "process") == 0)
+			options->by_process = true;
 		else
 			good = strcmp(value, "none") == 0;
 	}
 	free(copy);
 	if (!good)
 		xf_complain(0,
-		            "--by wants domain, vcpu, pcpu, several of them with commas, or"
-		            " none; not '%s'",
+		            "--by wants domain, vcpu, pcpu, process, several of them with commas,"
+		            " or none; not '%s'",
 		            value);
 	return good;
 }

@@ -32,7 +32,8 @@ struct xf_view {
 	}
 #define XF_VIEW_BY                                                                                 \
 	{                                                                                          \
-		"by", 0, "LIST", "lowest frames: domain,vcpu,pcpu or none (default: domain)",      \
+		"by", 0, "LIST",                                                                   \
+		        "lowest frames: domain,vcpu,pcpu,process or none (default: domain)",       \
 		        xf_view_take_by                                                            \
 	}
 #define XF_VIEW_DOMAIN                                                                             \

@@ -82,6 +82,15 @@ static void tell_stacks(const struct xf_profile_counts *counts, struct xf_facts 
 	       xf_text_count(counts->user_unknown, text));
 }
 
+static void tell_processes(const struct xf_profile_counts *counts, struct xf_facts *facts)
+{
+	char text[32];
+
+	if (counts->process_unknown)
+		APPEND(facts->quality, ", process not known %s",
+		       xf_text_count(counts->process_unknown, text));
+}
+
 void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
 {
 	const struct xf_profile_counts *counts = &profile->counts;
@@ -106,5 +115,6 @@ void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
 		APPEND(facts->quality, ", with unnamed frames %s",
 		       xf_text_count(counts->unnamed, text));
 	tell_stacks(counts, facts);
+	tell_processes(counts, facts);
 	tell_notes(profile, facts);
 }

@@ -7,6 +7,7 @@
 
 #include "output/text.h"
 #include "profile/guest_stacks.h"
+#include "profile/processes.h"
 #include "profile/stacks.h"
 
 struct event {
@@ -109,8 +110,23 @@ struct script {
 	const struct xf_profile_options *options;
 	struct xf_stacks *stacks;
 	struct xf_guest_stacks *guest_stacks;
+	struct xf_processes *processes;
 	uint64_t events; /* written */
 };
+
+static void write_process(const struct script *script, const struct xf_sample *sample)
+{
+	struct xf_process process;
+	const char *name = XF_PROCESS_UNKNOWN;
+	char text[128];
+
+	if (!script->options->processes || sample->domid != XF_DOMID_CONTROL ||
+	    !xf_processes_recorded(script->processes))
+		return;
+	if (xf_processes_running(script->processes, sample->vcpu, sample->tsc, &process))
+		name = xf_process_label(&process, script->options->by_process, text);
+	write_frame(script->out, 0, name, "process");
+}
 
 /* From the innermost frame outwards. Return: 0 or -ENOMEM. */
 static int write_stack(const struct script *script, const struct xf_record *record,
@@ -119,6 +135,7 @@ static int write_stack(const struct script *script, const struct xf_record *reco
 	const struct xf_sample *sample = &record->sample;
 	bool guest = record->type == XF_RECORD_SAMPLE && sample->flags & XF_SAMPLE_GUEST;
 	bool stacks = record->guest.nr && event->domid != XF_DOMID_IDLE;
+	int code = 0;
 
 	if (record->type == XF_RECORD_IDLE)
 		write_frame(script->out, 0, "[idle]", "xen");
@@ -129,7 +146,11 @@ static int write_stack(const struct script *script, const struct xf_record *reco
 		            "guest");
 	if (record->type == XF_RECORD_SAMPLE && xf_guest_switched_away(script->recording, sample))
 		write_frame(script->out, 0, XF_GUEST_SWITCHED_AWAY, "guest");
-	return stacks ? write_guest(script->out, script->guest_stacks, record, event->domain) : 0;
+	if (stacks)
+		code = write_guest(script->out, script->guest_stacks, record, event->domain);
+	if (!code && event->domid != XF_DOMID_IDLE)
+		write_process(script, sample);
+	return code;
 }
 
 static int write_record(struct script *script, const struct xf_record *record)
@@ -169,12 +190,16 @@ int xf_script_write(FILE *out, const struct xf_recording *recording,
 	if (code)
 		return code;
 	script.guest_stacks = xf_guest_stacks_new(recording);
-	code = script.guest_stacks ? 0 : -ENOMEM;
+	code = script.guest_stacks
+	               ? xf_processes_make(xf_recording_processes(recording),
+	                                   xf_recording_tsc_hz(recording), &script.processes)
+	               : -ENOMEM;
 	while (!code && xf_recording_next(recording, &iterator, &record) && !ferror(out))
 		code = write_record(&script, &record);
 	xf_stacks_free(script.stacks);
 	xf_guest_stacks_free(script.guest_stacks);
+	xf_processes_free(script.processes);
 	if (code)
-		return xf_fail(error, code, "no memory for the stacks of guests");
+		return xf_fail(error, code, "no memory for the processes and stacks of guests");
 	return script.events ? 0 : xf_profile_refuse(recording, options, error);
 }

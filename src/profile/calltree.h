@@ -28,6 +28,7 @@ enum xf_frame_kind {
 	XF_FRAME_DOMAIN,
 	XF_FRAME_VCPU,
 	XF_FRAME_PCPU,
+	XF_FRAME_PROCESS,    /* a process of the control domain's */
 	XF_FRAME_GUEST,      /* a guest was running */
 	XF_FRAME_XEN,        /* a function of the hypervisor or of a live patch */
 	XF_FRAME_AGENT,      /* a function of the sampling agent: what the recording itself cost */

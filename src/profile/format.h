@@ -63,6 +63,14 @@ enum xf_chunk_type {
 	/* which kernel a domain ran: { u16 domid, u16 0, u32 kernel's number or XF_NO_KERNEL, u64
 	   tsc from which on it holds, u64 what to add to the kernel's addresses } */
 	XF_CHUNK_KERNEL_OF = 14,
+	/* struct xf_clock_pair, any number of them: what the times of 16 and 17 are in TSC values
+	 */
+	XF_CHUNK_CLOCK = 15,
+	/* the control domain's processes: records of struct xf_process_head and what follows it */
+	XF_CHUNK_PROCESSES = 16,
+	/* { u32 CPU of the control domain's, which is its vCPU's number; u32 0 }, then any number
+	   of struct xf_switch */
+	XF_CHUNK_SWITCHES = 17,
 };
 
 /* In XF_CHUNK_KERNEL_OF: the domain runs a kernel that is not known. */
@@ -114,6 +122,53 @@ struct xf_pcpu_statistics {
 };
 
 #define XF_STATISTICS_CLOSED 1u
+
+/* The same moment by two clocks. */
+struct xf_clock_pair {
+	uint64_t tsc;
+	uint64_t time;  /* CLOCK_MONOTONIC_RAW of the control domain, ns */
+	uint64_t width; /* ticks between the readings of the TSC before and after the time's */
+};
+
+/* In XF_CHUNK_PROCESSES. Records follow each other without padding. */
+struct xf_process_head {
+	uint16_t type;  /* enum xf_process_type */
+	uint16_t size;  /* of what follows this head */
+	uint32_t pid;   /* of the process: its first thread's number */
+	uint64_t time;  /* CLOCK_MONOTONIC_RAW, ns */
+	uint32_t tid;   /* of the thread */
+	uint32_t other; /* see the types; otherwise 0 */
+};
+
+enum xf_process_type {
+	/* It was there when somebody looked, with this name: NUL-terminated. What is mapped in the
+	   process follows where @tid is @pid. */
+	XF_PROCESS_EXISTS = 1,
+	/* Begins, as a copy of its parent; @other: the parent's pid, then u32 its tid. */
+	XF_PROCESS_FORK = 2,
+	/* Is named anew: NUL-terminated; @other is 1 where it runs another program from here on. */
+	XF_PROCESS_COMM = 3,
+	XF_PROCESS_EXIT = 4,
+	/* Code is mapped: { u64 address, u64 bytes, u64 offset in the file }, @other: number of the
+	   file, or XF_NO_FILE. */
+	XF_PROCESS_MAP = 5,
+	/* A file, by a number: NUL-terminated path as its process sees it, and its build-id;
+	   @other: the number. */
+	XF_PROCESS_FILE = 6,
+	/* Of what happened to processes some is not known: { u64 time up to which } */
+	XF_PROCESS_LOST = 7,
+};
+
+#define XF_NO_FILE UINT32_MAX
+
+/* From then on a CPU of the control domain's ran a thread. */
+struct xf_switch {
+	uint64_t time; /* CLOCK_MONOTONIC_RAW, ns */
+	uint32_t pid;  /* 0: it was idle; XF_PID_UNKNOWN: not known from here on */
+	uint32_t tid;
+};
+
+#define XF_PID_UNKNOWN UINT32_MAX
 
 /* Ticks of one pCPU that were due while no other pCPU was free to send the NMI. */
 struct xf_pcpu_skipped {

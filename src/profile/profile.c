@@ -10,6 +10,7 @@
 #include "profile/guest_frames.h"
 #include "profile/guest_stacks.h"
 #include "profile/index.h"
+#include "profile/processes.h"
 #include "profile/stacks.h"
 
 /* What makes two samples stand on the same node: their place in the tree below Xen's frames, and
@@ -50,6 +51,7 @@ struct builder {
 	struct xf_calltree *tree;
 	struct xf_stacks *stacks;
 	struct xf_guest_frames *guest_frames;
+	struct xf_processes *processes;
 	struct known_stack *stacks_known;
 	size_t nr_stacks;
 	size_t allocated_stacks;
@@ -384,6 +386,24 @@ static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
 	return 0;
 }
 
+/* The process that a sample of the control domain's belongs to, above *@node. */
+static int push_process(struct builder *builder, const struct xf_sample *sample,
+                        struct xf_profile_group *group, struct xf_node_id *node)
+{
+	const struct xf_profile_options *options = builder->options;
+	struct xf_process process = {0};
+	const char *name = XF_PROCESS_UNKNOWN;
+	char text[128];
+
+	if (sample->domid != XF_DOMID_CONTROL || !xf_processes_recorded(builder->processes))
+		return 0;
+	if (xf_processes_running(builder->processes, sample->vcpu, sample->tsc, &process))
+		name = xf_process_label(&process, options->by_process, text);
+	group->counts.processes++;
+	group->counts.process_unknown += !process.name;
+	return options->processes ? push(builder, node, XF_FRAME_PROCESS, name) : 0;
+}
+
 /* The guest's own frames, above *@node. */
 static int push_guest(struct builder *builder, const struct xf_record *record,
                       struct xf_profile_group *group, struct xf_node_id *node)
@@ -437,6 +457,8 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 	if (!group)
 		return 0;
 	if (!idle)
+		code = push_process(builder, sample, group, &node);
+	if (!code && !idle)
 		code = add_guest(builder, record, group, &node);
 	if (code)
 		return code;
@@ -516,6 +538,8 @@ static void count_samples(struct xf_profile *profile)
 		profile->counts.stacks += counts->stacks;
 		profile->counts.kernel_incomplete += counts->kernel_incomplete;
 		profile->counts.user_unknown += counts->user_unknown;
+		profile->counts.processes += counts->processes;
+		profile->counts.process_unknown += counts->process_unknown;
 	}
 	profile->samples = profile->counts.guest + profile->counts.xen + profile->counts.idle;
 }
@@ -569,6 +593,7 @@ static void free_builder(struct builder *builder)
 {
 	xf_stacks_free(builder->stacks);
 	xf_guest_frames_free(builder->guest_frames);
+	xf_processes_free(builder->processes);
 	free(builder->stacks_known);
 	free(builder->frames);
 	xf_index_free(&builder->stack_index);
@@ -594,7 +619,10 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 	builder.profile->tree = builder.tree;
 	code = xf_stacks_new(recording, &builder.stacks, error);
 	if (!code) {
-		code = add_records(&builder);
+		code = xf_processes_make(xf_recording_processes(recording),
+		                         xf_recording_tsc_hz(recording), &builder.processes);
+		if (!code)
+			code = add_records(&builder);
 		if (!code)
 			code = xf_calltree_finish(builder.tree);
 		if (code)

@@ -3,9 +3,10 @@
  * A profile: a recording's samples as one call tree, with the books beside it. What every output
  * is made from.
  *
- * A stack reads, from the root: the domain, vCPU and pCPU where asked for; the guest's own frames
- * where the sample has its stacks: "[user]" for what called the kernel, and the kernel's functions;
- * then what was running: the innermost one of these, else "[guest kernel]" or "[guest user]",
+ * A stack reads, from the root: the domain, vCPU and pCPU where asked for; of the control domain
+ * the process, where those were recorded; the guest's own frames where the sample has its stacks:
+ * "[user]" for what called the kernel, and the kernel's functions; then what was running: the
+ * innermost one of these, else "[guest kernel]" or "[guest user]",
  * "[idle]", or Xen's functions from the entry to the innermost one. Where outer frames of Xen are
  * missing, "[incomplete: WHY]" stands in their place; where some of a guest's kernel are,
  * "[kernel incomplete: WHY]".
@@ -21,18 +22,22 @@
 #include "profile/calltree.h"
 #include "profile/recording.h"
 
-#define XF_DOMID_IDLE 0x7fff
-#define XF_ANY_PCPU   UINT32_MAX
+#define XF_DOMID_CONTROL 0 /* whose processes are recorded */
+#define XF_DOMID_IDLE    0x7fff
+#define XF_ANY_PCPU      UINT32_MAX
 
 struct xf_profile_options {
-	bool by_domain;      /* lowest frames: the domain ... */
-	bool by_vcpu;        /* ... its vCPU ... */
-	bool by_pcpu;        /* ... and the pCPU that it ran on */
-	const char *domain;  /* only this domain (name, number or "Idle"); NULL: all */
-	uint32_t pcpu;       /* only this pCPU; XF_ANY_PCPU: all */
+	bool by_domain;     /* lowest frames: the domain ... */
+	bool by_vcpu;       /* ... its vCPU ... */
+	bool by_pcpu;       /* ... and the pCPU that it ran on */
+	bool processes;     /* above them the control domain's processes, by name ... */
+	bool by_process;    /* ... and by number: each on its own */
+	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
+	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
 	bool without_guests; /* leaves out guests' own frames: their tables need not be built */
 };
-#define XF_PROFILE_DEFAULTS ((struct xf_profile_options){.by_domain = true, .pcpu = XF_ANY_PCPU})
+#define XF_PROFILE_DEFAULTS                                                                        \
+	((struct xf_profile_options){.by_domain = true, .processes = true, .pcpu = XF_ANY_PCPU})
 
 /* Every sample is in exactly one of the first three; @incomplete is part of @xen. Those with their
  * guest's stacks may be of a guest or of Xen. */
@@ -46,6 +51,8 @@ struct xf_profile_counts {
 	uint64_t stacks;            /* with their guest's stacks; of these: */
 	uint64_t kernel_incomplete; /* outer frames of the guest's kernel are missing */
 	uint64_t user_unknown;      /* of the user code below all is known that it is there */
+	uint64_t processes; /* the control domain's, where processes were recorded; of these: */
+	uint64_t process_unknown; /* it is not known whose */
 };
 
 /* The samples of one vCPU on one pCPU. Idle time is in the idle domain's vCPUs. */

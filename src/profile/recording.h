@@ -21,6 +21,7 @@
 #include "profile/format.h"
 #include "profile/kernels.h"
 #include "profile/pieces.h"
+#include "profile/process_events.h"
 #include "symbol/symbols.h"
 #include "unwind/unwind.h"
 #include "xenflame/sample.h"
@@ -105,6 +106,10 @@ int xf_recording_write_kernel_orc(struct xf_recording_writer *writer, uint32_t n
 /* Who runs it, or since when it is not known what he runs. Without @of->order. */
 int xf_recording_write_kernel_of(struct xf_recording_writer *writer,
                                  const struct xf_recording_kernel_of *of);
+
+/* The content of a chunk of any type whose bytes are ready; profile/process_writer.h. */
+int xf_recording_write_bytes(struct xf_recording_writer *writer, enum xf_chunk_type type,
+                             const void *bytes, size_t size);
 
 /* @sample->bytes tells how much is there. Buffered. */
 int xf_recording_write_sample(struct xf_recording_writer *writer, const struct xf_sample *sample);
@@ -204,6 +209,12 @@ bool xf_recording_reads_guest(const struct xf_recording *recording, uint16_t dom
 
 /* The kernels that domains ran; never NULL. */
 const struct xf_kernels *xf_recording_kernels(const struct xf_recording *recording);
+
+/* The control domain's processes; never NULL. */
+const struct xf_process_events *xf_recording_processes(const struct xf_recording *recording);
+
+/* Ticks of the TSC in a second; never 0. */
+uint64_t xf_recording_tsc_hz(const struct xf_recording *recording);
 
 /* One record, aligned and proven: @sample->bytes and the words agree. */
 struct xf_record {

@@ -11,6 +11,7 @@
 #include "profile/grow.h"
 #include "profile/kernels.h"
 #include "profile/pieces.h"
+#include "profile/process_events.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "recordings are little-endian; records are copied as they lie in memory"
@@ -51,6 +52,7 @@ struct xf_recording {
 	struct xf_pcpu_skipped *skipped;
 	size_t nr_skipped;
 	struct xf_kernels kernels;
+	struct xf_process_events processes;
 	struct samples *samples;
 	size_t nr_samples;
 	struct xf_guest_pieces waiting; /* for their sample, while chunks are read */
@@ -320,14 +322,26 @@ static int read_skipped(struct xf_recording *recording, struct chunk *chunk)
 	                  (void **)&recording->skipped, &recording->nr_skipped);
 }
 
-static int read_kernel(struct xf_recording *recording, struct chunk *chunk)
+/* @code is of a reader that keeps what makes sense. */
+static int count_damage(struct xf_recording *recording, const struct chunk *chunk, int code)
 {
-	int code = xf_kernels_read(&recording->kernels, chunk->type, chunk->content);
-
 	if (code != -EBADMSG)
 		return code;
 	recording->state.damaged += chunk->whole;
 	return 0;
+}
+
+static int read_kernel(struct xf_recording *recording, struct chunk *chunk)
+{
+	return count_damage(recording, chunk,
+	                    xf_kernels_read(&recording->kernels, chunk->type, chunk->content));
+}
+
+static int read_processes(struct xf_recording *recording, struct chunk *chunk)
+{
+	return count_damage(
+	        recording, chunk,
+	        xf_process_events_read(&recording->processes, chunk->type, chunk->content));
 }
 
 /* Replaces the chunk's compressed content by what it unpacks to. Damage in the middle leaves what
@@ -382,7 +396,8 @@ static int read_chunk(struct xf_recording *recording, struct chunk *chunk)
 	        [XF_CHUNK_LIVEPATCH] = read_livepatch, [XF_CHUNK_SKIPPED] = read_skipped,
 	        [XF_CHUNK_KERNEL] = read_kernel,       [XF_CHUNK_KERNEL_SYMBOLS] = read_kernel,
 	        [XF_CHUNK_KERNEL_CODE] = read_kernel,  [XF_CHUNK_KERNEL_ORC] = read_kernel,
-	        [XF_CHUNK_KERNEL_OF] = read_kernel,
+	        [XF_CHUNK_KERNEL_OF] = read_kernel,    [XF_CHUNK_CLOCK] = read_processes,
+	        [XF_CHUNK_PROCESSES] = read_processes, [XF_CHUNK_SWITCHES] = read_processes,
 	};
 	int code = 0;
 
@@ -490,6 +505,7 @@ int xf_recording_open(const void *bytes, size_t size, struct xf_recording **reco
 	}
 	xf_symbols_finish(made->symbols);
 	xf_kernels_finish(&made->kernels);
+	xf_process_events_finish(&made->processes);
 	if (made->nr_domains)
 		qsort(made->domains, made->nr_domains, sizeof(*made->domains), compare_domains);
 	made->written_tsc = xf_recording_info_number(made, "start.tsc", 0);
@@ -517,6 +533,7 @@ void xf_recording_free(struct xf_recording *recording)
 	free(recording->statistics);
 	free(recording->skipped);
 	xf_kernels_free(&recording->kernels);
+	xf_process_events_free(&recording->processes);
 	free(recording->samples);
 	xf_symbols_free(recording->symbols);
 	free(recording);
@@ -617,6 +634,16 @@ const struct xf_pcpu_skipped *xf_recording_skipped(const struct xf_recording *re
 const struct xf_kernels *xf_recording_kernels(const struct xf_recording *recording)
 {
 	return &recording->kernels;
+}
+
+const struct xf_process_events *xf_recording_processes(const struct xf_recording *recording)
+{
+	return &recording->processes;
+}
+
+uint64_t xf_recording_tsc_hz(const struct xf_recording *recording)
+{
+	return recording->tsc_hz;
 }
 
 /* Nanoseconds from one TSC value to another, 0 where that is the earlier one. */

@@ -82,6 +82,12 @@ static int put_chunk_in_order(struct xf_recording_writer *writer, enum xf_chunk_
 	return code ? code : put_chunk(writer, type, 0, bytes, size);
 }
 
+int xf_recording_write_bytes(struct xf_recording_writer *writer, enum xf_chunk_type type,
+                             const void *bytes, size_t size)
+{
+	return put_chunk_in_order(writer, type, bytes, size);
+}
+
 static int put_compressed(struct xf_recording_writer *writer, enum xf_chunk_type type,
                           const struct buffer *content)
 {

@@ -44,8 +44,12 @@ static void write_outputs(FILE *out, const struct xf_recording *recording,
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static const struct xf_profile_options options = {
-	        .by_domain = true, .by_vcpu = true, .by_pcpu = true, .pcpu = XF_ANY_PCPU};
+	static const struct xf_profile_options options = {.by_domain = true,
+	                                                  .by_vcpu = true,
+	                                                  .by_pcpu = true,
+	                                                  .processes = true,
+	                                                  .by_process = true,
+	                                                  .pcpu = XF_ANY_PCPU};
 	struct xf_recording *recording;
 	struct xf_profile *profile;
 	struct xf_error error;
