@@ -52,15 +52,26 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * NANOSECONDS + (uint64_t)time.tv_nsec;
 }
 
+/* Neither before what stands in front of it nor after what follows; not RDTSCP, which some processors
+ * and hypervisors do not have. */
+static uint64_t fenced_tsc(void)
+{
+	uint64_t tsc;
+
+	__builtin_ia32_lfence();
+	tsc = __builtin_ia32_rdtsc();
+	__builtin_ia32_lfence();
+	return tsc;
+}
+
 /* Of several readings the quickest is the least interrupted one. */
 void xf_sideband_read_clocks(struct xf_clock_pair *pair)
 {
 	*pair = (struct xf_clock_pair){.width = UINT64_MAX};
 	for (unsigned int i = 0; i < CLOCK_READINGS; i++) {
-		unsigned int processor;
-		uint64_t before = __builtin_ia32_rdtscp(&processor);
+		uint64_t before = fenced_tsc();
 		uint64_t time = now();
-		uint64_t after = __builtin_ia32_rdtscp(&processor);
+		uint64_t after = fenced_tsc();
 
 		if (after >= before && after - before < pair->width)
 			*pair = (struct xf_clock_pair){.tsc = before + (after - before) / 2,
