@@ -9,6 +9,8 @@
 struct request {
 	struct xf_view view;
 	struct xf_report_options report;
+	bool json;
+	bool limited; /* --percent-limit was given */
 };
 
 static bool take_views(void *request, const char *value)
@@ -19,7 +21,7 @@ static bool take_views(void *request, const char *value)
 	} views[] = {
 	        {"summary", XF_REPORT_SUMMARY},    {"domain", XF_REPORT_SUMMARY},
 	        {"function", XF_REPORT_FUNCTIONS}, {"vcpu", XF_REPORT_VCPUS},
-	        {"pcpu", XF_REPORT_PCPUS},
+	        {"pcpu", XF_REPORT_PCPUS},         {"kind", XF_REPORT_KINDS},
 	};
 	struct xf_report_options *report = &((struct request *)request)->report;
 	char *copy = strdup(value);
@@ -39,8 +41,8 @@ static bool take_views(void *request, const char *value)
 	free(copy);
 	if (!good)
 		xf_complain(0,
-		            "--by wants summary, function, domain, vcpu or pcpu, several of them"
-		            " with commas; not '%s'",
+		            "--by wants summary, function, domain, vcpu, pcpu or kind, several"
+		            " of them with commas; not '%s'",
 		            value);
 	return good;
 }
@@ -70,6 +72,7 @@ static bool take_limit(void *request, const char *value)
 		return false;
 	}
 	((struct request *)request)->report.percent_limit = limit;
+	((struct request *)request)->limited = true;
 	return true;
 }
 
@@ -85,6 +88,32 @@ static bool take_callees(void *request, const char *value)
 	return true;
 }
 
+static bool take_function(void *request, const char *value)
+{
+	((struct request *)request)->report.function = value;
+	return true;
+}
+
+static bool take_sort(void *request, const char *value)
+{
+	if (xf_sort_parse(value, &((struct request *)request)->report.sort))
+		return true;
+	xf_complain(0,
+	            "--sort wants self, total, samples, name or kind, several of them with commas;"
+	            " not '%s'",
+	            value);
+	return false;
+}
+
+static bool take_format(void *request, const char *value)
+{
+	((struct request *)request)->json = strcmp(value, "json") == 0;
+	if (((struct request *)request)->json || strcmp(value, "text") == 0)
+		return true;
+	xf_complain(0, "--format wants text or json, not '%s'", value);
+	return false;
+}
+
 static bool take_lines(void *request, const char *value)
 {
 	uint64_t number;
@@ -98,26 +127,38 @@ static bool take_lines(void *request, const char *value)
 static const struct xf_option options[] = {
         XF_VIEW_INPUT,
         XF_VIEW_OUTPUT("where to write (default: standard output)"),
-        {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu", take_views},
+        {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu,kind", take_views},
         {"call-graph", 'g', "WAY", "call tree: caller (outermost first) or callee", take_graph},
         {"callers", 0, "NAME", "who calls this function", take_callers},
         {"callees", 0, "NAME", "whom this function calls", take_callees},
+        {"function", 0, "NAME", "a function's share, its callers and callees", take_function},
+        {"sort", 0, "KEYS", "order of lines: self,total,samples,name,kind", take_sort},
         XF_VIEW_DOMAIN,
         XF_VIEW_PCPU,
         {"percent-limit", 0, "P", "leave out lines below that share (default: 0.1)", take_limit},
         {"lines", 'n', "N", "at most so many lines per view (default: all)", take_lines},
+        {"format", 0, "FORMAT", "text (default) or json", take_format},
         {0},
 };
 
 static int write_report(const struct xf_view *view, const struct xf_input *input,
                         const struct xf_profile *profile, FILE *out)
 {
-	struct xf_report_options report = ((const struct request *)view)->report;
+	const struct request *request = (const struct request *)view;
+	struct xf_report_options report = request->report;
 	struct xf_error error = {0};
+	int code;
 
-	if (!report.views && !report.callers && !report.callees)
+	if (!report.views && !report.callers && !report.callees && !report.function)
 		report.views = XF_REPORT_SUMMARY | XF_REPORT_FUNCTIONS;
-	if (xf_report_write(out, profile, &report, &error))
+	/* People want no lines of one sample; a program wants what adds up. */
+	if (!request->limited)
+		report.percent_limit = request->json ? 0 : 0.1;
+	if (request->json)
+		code = xf_report_write_json(out, profile, &view->profile, &report, &error);
+	else
+		code = xf_report_write(out, profile, &report, &error);
+	if (code)
 		return xf_complain(XF_EXIT_FAILURE, "%s: %s", input->path, error.text);
 	return XF_EXIT_OK;
 }
@@ -128,22 +169,22 @@ static int run(int argc, char **argv)
 	                                   .output = "-",
 	                                   .profile = XF_PROFILE_DEFAULTS,
 	                                   .wants_profile = true},
-	                          .report = {.header = true, .percent_limit = 0.1}};
+	                          .report = {.header = true}};
 
 	return xf_view_run(&xf_command_report, argc, argv, &request.view, write_report);
 }
 
 const struct xf_command xf_command_report = {
         .name = "report",
-        .synopsis = "[-i FILE] [--by LIST] [-g caller|callee] [--callers NAME] ...",
+        .synopsis = "[-i FILE] [--by LIST] [-g caller|callee] [--function NAME] ...",
         .summary = "tells as text where the time went",
         .options = options,
-        .help = (const char *const[]){"Without --by, -g, --callers and --callees: summary and "
-                                      "functions. Shares are of"
-                                      " all",
-                                      "samples, idle ticks included. Self is time in the function "
-                                      "itself, total with"
-                                      " all that it",
-                                      "called.", NULL},
+        .help =
+                (const char *const[]){
+                        "Without --by, -g, --callers, --callees and --function: summary and"
+                        " functions. Shares",
+                        "are of all samples, idle ticks included. Self is time in the function"
+                        " itself, total",
+                        "with all that it called. JSON leaves nothing out unless told to.", NULL},
         .run = run,
 };

@@ -155,6 +155,21 @@ void xf_text_write_xml(FILE *out, const char *text, size_t columns)
 		fputs("\xe2\x80\xa6", out);
 }
 
+void xf_text_write_json(FILE *out, const char *text)
+{
+	struct xf_glyph glyph;
+
+	fputc('"', out);
+	while (xf_text_next(&text, &glyph)) {
+		for (const char *c = glyph.text; *c; c++) {
+			if (*c == '"' || *c == '\\')
+				fputc('\\', out);
+			fputc(*c, out);
+		}
+	}
+	fputc('"', out);
+}
+
 const char *xf_text_count(uint64_t count, char text[32])
 {
 	char digits[24];

@@ -33,6 +33,9 @@ void xf_text_write(FILE *out, const char *text, const char *also);
  * ellipsis in the last one where it is longer. SIZE_MAX: never cut. */
 void xf_text_write_xml(FILE *out, const char *text, size_t columns);
 
+/* @text as a JSON string, with its quotes. Escapes of this file are text in it. */
+void xf_text_write_json(FILE *out, const char *text);
+
 /* 1234567 as "1,234,567". Return: @text. */
 const char *xf_text_count(uint64_t count, char text[32]);
 

@@ -299,6 +299,27 @@ int xf_calltree_invert(const struct xf_calltree *tree, struct xf_calltree **inve
 	return 0;
 }
 
+/* ---- Kinds ----------------------------------------------------------------------------------- */
+
+const char *xf_frame_kind_name(enum xf_frame_kind kind)
+{
+	static const char *const names[XF_FRAME_KINDS] = {
+	        [XF_FRAME_ROOT] = "root",   [XF_FRAME_DOMAIN] = "domain",
+	        [XF_FRAME_VCPU] = "vcpu",   [XF_FRAME_PCPU] = "pcpu",
+	        [XF_FRAME_GUEST] = "guest", [XF_FRAME_XEN] = "xen",
+	        [XF_FRAME_AGENT] = "agent", [XF_FRAME_UNKNOWN] = "unknown",
+	        [XF_FRAME_IDLE] = "idle",   [XF_FRAME_INCOMPLETE] = "incomplete",
+	};
+
+	return kind < XF_FRAME_KINDS && names[kind] ? names[kind] : "other";
+}
+
+bool xf_frame_is_function(enum xf_frame_kind kind)
+{
+	return kind != XF_FRAME_ROOT && kind != XF_FRAME_DOMAIN && kind != XF_FRAME_VCPU &&
+	       kind != XF_FRAME_PCPU;
+}
+
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 size_t xf_calltree_nr_frames(const struct xf_calltree *tree)

@@ -37,6 +37,12 @@ enum xf_frame_kind {
 	XF_FRAME_KINDS,
 };
 
+/* What people and other programs read for a kind: a lower-case word. */
+const char *xf_frame_kind_name(enum xf_frame_kind kind);
+
+/* Whether frames of @kind tell what was running; the others tell for whom, and where. */
+bool xf_frame_is_function(enum xf_frame_kind kind);
+
 /* The node above which all stacks stand. */
 #define XF_CALLTREE_ROOT ((struct xf_node_id){0})
 
