@@ -15,10 +15,15 @@ EMBED(xf_embedded_flamegraph_js, FILE_OF("src/output/flamegraph.js"));
 EMBED(xf_embedded_page_html, FILE_OF("src/output/page/page.html"));
 EMBED(xf_embedded_page_css, FILE_OF("src/output/page/page.css"));
 /* One scope, in this order. */
+// clang-format off
 EMBED(xf_embedded_page_js,
-      FILE_OF("src/output/page/data.js") FILE_OF("src/output/page/sums.js")
-              FILE_OF("src/output/page/layout.js") FILE_OF("src/output/page/paint.js")
-                      FILE_OF("src/output/page/heat.js") FILE_OF("src/output/page/page.js")
-                              FILE_OF("src/output/page/controls.js")
-                                      FILE_OF("src/output/page/touch.js")
-                                              FILE_OF("src/output/page/start.js"));
+      FILE_OF("src/output/page/data.js")
+      FILE_OF("src/output/page/sums.js")
+      FILE_OF("src/output/page/layout.js")
+      FILE_OF("src/output/page/paint.js")
+      FILE_OF("src/output/page/heat.js")
+      FILE_OF("src/output/page/page.js")
+      FILE_OF("src/output/page/controls.js")
+      FILE_OF("src/output/page/touch.js")
+      FILE_OF("src/output/page/start.js"));
+// clang-format on
