@@ -46,10 +46,10 @@ function read() {
 			node: node, rect: rect, text: node.querySelector("text"), index: i,
 			name: text.slice(0, cut), facts: text.slice(cut + 1),
 			start: +node.dataset.s, count: +node.dataset.n,
-			y: +rect.getAttribute("y"), match: false,
-			isXen: /\bx\d/.test(node.getAttribute("class"))
+			y: +rect.getAttribute("y"), match: false
 		};
 		frame.depth = Math.round(Math.abs(BASE - frame.y) / ROW);
+		frame.isXen = (frame.depth > 1 ? /\b[xt]\d/ : /\bx\d/).test(node.getAttribute("class"));
 		/* The script's own tip takes the title's place; readers of the page keep the words. */
 		node.setAttribute("aria-label", text.replace("\n", ", "));
 		node.removeChild(title);

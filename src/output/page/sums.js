@@ -43,16 +43,17 @@ function sumUp(model, filter, sums) {
 			self[node] += model.count[i];
 	}
 	total.set(self);
-	for (let i = model.nrNodes - 1; i > 0; i--)
-		total[model.parent[i]] += total[i];
 	sums.functionSelf.fill(0);
 	sums.functionTotal.fill(0);
-	for (let i = 1; i < model.nrNodes; i++) {
-		if (!total[i])
+	for (let i = model.nrNodes - 1; i > 0; i--) {
+		const all = total[i];
+		if (!all)
 			continue;
-		sums.functionSelf[model.frame[i]] += self[i];
+		total[model.parent[i]] += all;
+		if (self[i])
+			sums.functionSelf[model.frame[i]] += self[i];
 		if (model.outer[i])
-			sums.functionTotal[model.frame[i]] += total[i];
+			sums.functionTotal[model.frame[i]] += all;
 	}
 }
 
