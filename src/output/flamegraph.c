@@ -17,6 +17,7 @@
 #define FOOT       34   /* below them: the line that tells of the selected frame */
 #define CHARACTER  7.25 /* pixels per column of a 12 px monospaced font */
 #define XEN_SHADES 8u
+#define TINTS      8u /* of domains */
 
 struct graph {
 	FILE *out;
@@ -26,6 +27,8 @@ struct graph {
 	uint64_t *starts; /* of each node: samples to the left of it */
 	double scale;     /* pixels per sample */
 	uint32_t depth;   /* of the highest frame drawn */
+	uint32_t domain; /* the number among domains of the one whose frames are written; 0: none */
+	uint32_t nr_domains;
 	bool seen[XF_FRAME_KINDS][2];
 };
 
@@ -61,6 +64,25 @@ static bool next_frame(struct graph *graph, struct xf_calltree_walk *walk)
 	return false;
 }
 
+/* Whether a frame of @kind bears the colour of the domain at its foot. */
+static bool is_tinted(const struct graph *graph, enum xf_frame_kind kind)
+{
+	return graph->options->colors == XF_COLORS_DOMAIN && graph->domain &&
+	       kind != XF_FRAME_AGENT && kind != XF_FRAME_INCOMPLETE && kind != XF_FRAME_IDLE;
+}
+
+static void enter_domain(struct graph *graph, struct xf_node_id id)
+{
+	const struct xf_node *node = xf_calltree_node(graph->tree, id);
+
+	if (node->depth != 1)
+		return;
+	if (xf_calltree_kind(graph->tree, node->frame) == XF_FRAME_DOMAIN)
+		graph->domain = ++graph->nr_domains;
+	else
+		graph->domain = 0;
+}
+
 static void measure(struct graph *graph)
 {
 	struct xf_calltree_walk walk = {0};
@@ -69,20 +91,26 @@ static void measure(struct graph *graph)
 		const struct xf_node *node = xf_calltree_node(graph->tree, walk.node);
 		enum xf_frame_kind kind = xf_calltree_kind(graph->tree, node->frame);
 
+		enter_domain(graph, walk.node);
 		graph->depth = node->depth > graph->depth ? node->depth : graph->depth;
+		if (is_tinted(graph, kind))
+			continue;
 		graph->seen[kind][kind == XF_FRAME_GUEST &&
 		                  is_user(xf_calltree_name(graph->tree, node->frame))] = true;
 	}
+	graph->nr_domains = 0;
+	graph->domain = 0;
 }
 
+/* Where the root is. */
 static uint32_t frames_base(const struct graph *graph)
 {
-	return HEAD + graph->depth * ROW;
+	return graph->options->inverted ? HEAD : HEAD + graph->depth * ROW;
 }
 
 static uint32_t picture_height(const struct graph *graph)
 {
-	return frames_base(graph) + ROW + FOOT;
+	return HEAD + graph->depth * ROW + ROW + FOOT;
 }
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
@@ -105,7 +133,9 @@ static void write_class(const struct graph *graph, enum xf_frame_kind kind, cons
 	        [XF_FRAME_AGENT] = "a",
 	};
 
-	if (kind == XF_FRAME_XEN)
+	if (is_tinted(graph, kind))
+		fprintf(graph->out, "t%" PRIu32, (graph->domain - 1) % TINTS);
+	else if (kind == XF_FRAME_XEN)
 		fprintf(graph->out, "x%" PRIu32, shade_of(name));
 	else if (kind == XF_FRAME_GUEST && is_user(name))
 		fputs("gu", graph->out);
@@ -130,7 +160,8 @@ static void write_frame(const struct graph *graph, struct xf_node_id id)
 	const char *name = node->depth ? xf_calltree_name(graph->tree, node->frame) : "all";
 	double x = PAD + (double)graph->starts[id.index] * graph->scale;
 	double width = (double)node->total * graph->scale;
-	uint32_t y = frames_base(graph) - node->depth * ROW;
+	uint32_t y = graph->options->inverted ? frames_base(graph) + node->depth * ROW
+	                                      : frames_base(graph) - node->depth * ROW;
 	size_t columns = width > 6 ? (size_t)((width - 6) / CHARACTER) : 0;
 	double gap = width * 0.2 < 0.8 ? width * 0.2 : 0.8;
 	char count[32];
@@ -158,8 +189,10 @@ static void write_frames(struct graph *graph)
 	struct xf_calltree_walk walk = {0};
 
 	fputs("<g id=\"frames\">\n", graph->out);
-	while (next_frame(graph, &walk))
+	while (next_frame(graph, &walk)) {
+		enter_domain(graph, walk.node);
 		write_frame(graph, walk.node);
+	}
 	fputs("</g>\n", graph->out);
 }
 
@@ -183,12 +216,18 @@ static void write_start(const struct graph *graph)
 {
 	uint32_t height = picture_height(graph);
 
+	static const char *const classes[] = {[XF_COLORS_KIND] = "xenflame",
+	                                      [XF_COLORS_DOMAIN] = "xenflame",
+	                                      [XF_COLORS_GREY] = "xenflame grey"};
+
 	fprintf(graph->out,
 	        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"xenflame\" width=\"100%%\""
+	        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"%s\" width=\"100%%\""
 	        " viewBox=\"0 0 %" PRIu32 " %" PRIu32 "\" preserveAspectRatio=\"xMidYMin meet\""
-	        " data-row=\"%d\" data-pad=\"%d\" data-char=\"%.2f\" data-base=\"%" PRIu32 "\">\n",
-	        graph->options->width, height, ROW, PAD, CHARACTER, frames_base(graph));
+	        " data-row=\"%d\" data-pad=\"%d\" data-char=\"%.2f\" data-base=\"%" PRIu32
+	        "\"%s>\n",
+	        classes[graph->options->colors], graph->options->width, height, ROW, PAD, CHARACTER,
+	        frames_base(graph), graph->options->inverted ? " data-down=\"\"" : "");
 	write_title(graph, "<title>");
 	fprintf(graph->out, "</title>\n<style><![CDATA[\n%s]]></style>\n",
 	        xf_embedded_flamegraph_css);
@@ -275,10 +314,17 @@ int xf_flamegraph_write(FILE *out, const struct xf_profile *profile,
 {
 	struct graph graph = {
 	        .out = out, .profile = profile, .tree = profile->tree, .options = options};
+	struct xf_calltree *reversed = NULL;
 
-	graph.starts = calloc(xf_calltree_nr_nodes(graph.tree), sizeof(*graph.starts));
-	if (!graph.starts)
+	if (options->reverse && xf_calltree_invert(profile->tree, &reversed))
 		return -ENOMEM;
+	if (reversed)
+		graph.tree = reversed;
+	graph.starts = calloc(xf_calltree_nr_nodes(graph.tree), sizeof(*graph.starts));
+	if (!graph.starts) {
+		xf_calltree_free(reversed);
+		return -ENOMEM;
+	}
 	graph.scale = (double)(options->width - 2 * PAD) / (double)profile->samples;
 	measure(&graph);
 	write_start(&graph);
@@ -287,5 +333,6 @@ int xf_flamegraph_write(FILE *out, const struct xf_profile *profile,
 	write_frames(&graph);
 	write_end(&graph);
 	free(graph.starts);
+	xf_calltree_free(reversed);
 	return 0;
 }

@@ -5,16 +5,26 @@
 #ifndef XF_OUTPUT_FLAMEGRAPH_H
 #define XF_OUTPUT_FLAMEGRAPH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "profile/profile.h"
+
+enum xf_flamegraph_colors {
+	XF_COLORS_KIND,   /* by what a frame is */
+	XF_COLORS_DOMAIN, /* by the domain at its foot; where there is none, by kind */
+	XF_COLORS_GREY,   /* for paper */
+};
 
 struct xf_flamegraph_options {
 	const char *title; /* NULL: one that names the host */
 	uint32_t width;    /* of the picture as it is without a script, in pixels */
 	double min_width;  /* frames narrower than this many pixels are not drawn; their samples
 	                      are in the frames below them all the same */
+	enum xf_flamegraph_colors colors;
+	bool reverse;  /* innermost functions at the root, their callers on them */
+	bool inverted; /* the root on top */
 };
 #define XF_FLAMEGRAPH_DEFAULTS ((struct xf_flamegraph_options){.width = 1200, .min_width = 0.1})
 

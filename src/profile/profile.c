@@ -58,6 +58,7 @@ struct builder {
 	size_t allocated_groups;
 	struct xf_index group_index;
 	uint64_t last_tsc;
+	uint64_t period; /* ns between ticks; 0: not known */
 };
 
 /* Whose a sample is. */
@@ -356,6 +357,21 @@ static int find_stack(struct builder *builder, const struct xf_record *record,
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
+/* Counts @count samples of @node at @tsc. */
+static int count_at(struct builder *builder, struct xf_node_id node,
+                    const struct xf_profile_group *group, uint64_t tsc, uint32_t count)
+{
+	struct xf_event event = {.node = node,
+	                         .group = (uint32_t)(group - builder->profile->groups),
+	                         .count = count};
+
+	xf_calltree_count(builder->tree, node, count);
+	if (!builder->options->timeline)
+		return 0;
+	event.time = xf_recording_time(builder->recording, tsc);
+	return xf_timeline_add_ticks(&builder->profile->timeline, event, builder->period);
+}
+
 static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
 {
 	struct owner owner = {.domid = XF_DOMID_IDLE,
@@ -377,8 +393,7 @@ static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
 	if (code)
 		return code;
 	group->counts.idle += idle->count;
-	xf_calltree_count(builder->tree, node, idle->count);
-	return 0;
+	return count_at(builder, node, group, idle->tsc, idle->count);
 }
 
 static int add_sample(struct builder *builder, const struct xf_record *record)
@@ -408,9 +423,7 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		group->counts.incomplete += stack.incomplete;
 		group->counts.unnamed += stack.unnamed;
 	}
-	if (!code)
-		xf_calltree_count(builder->tree, node, 1);
-	return code;
+	return code ? code : count_at(builder, node, group, sample->tsc, 1);
 }
 
 static int add_records(struct builder *builder)
@@ -489,10 +502,13 @@ static void count_missing(struct builder *builder)
 	        xf_recording_skipped(builder->recording, &nr_skipped);
 
 	for (size_t i = 0; i < nr; i++) {
-		if (wants_pcpu(builder, statistics[i].pcpu))
-			profile->lost += statistics[i].lost_slot + statistics[i].lost_nmi +
-			                 statistics[i].lost_trace;
+		if (!wants_pcpu(builder, statistics[i].pcpu))
+			continue;
+		profile->losses.slot += statistics[i].lost_slot;
+		profile->losses.nmi += statistics[i].lost_nmi;
+		profile->losses.trace += statistics[i].lost_trace;
 	}
+	profile->lost = profile->losses.slot + profile->losses.nmi + profile->losses.trace;
 	for (size_t i = 0; i < nr_skipped; i++) {
 		if (wants_pcpu(builder, skipped[i].pcpu))
 			profile->skipped += skipped[i].ticks;
@@ -519,6 +535,26 @@ static void keep_books(struct builder *builder)
 	profile->build_id = text_of(recording, "xen.build-id");
 }
 
+/* Groups get their order, and the timeline's events follow them. Return: 0 or -ENOMEM. */
+static int order_groups(struct builder *builder)
+{
+	struct xf_profile *profile = builder->profile;
+	uint32_t *places = calloc(profile->nr_groups, sizeof(*places));
+	int code;
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->nr_groups; i++)
+		profile->groups[i].found = (uint32_t)i;
+	qsort_r(profile->groups, profile->nr_groups, sizeof(*profile->groups), compare_groups,
+	        builder->tree);
+	for (size_t i = 0; i < profile->nr_groups; i++)
+		places[profile->groups[i].found] = (uint32_t)i;
+	code = xf_timeline_finish(&profile->timeline, places);
+	free(places);
+	return code;
+}
+
 static void free_builder(struct builder *builder)
 {
 	xf_stacks_free(builder->stacks);
@@ -532,7 +568,10 @@ static void free_builder(struct builder *builder)
 int xf_profile_build(const struct xf_recording *recording, const struct xf_profile_options *options,
                      struct xf_profile **profile, struct xf_error *error)
 {
-	struct builder builder = {.recording = recording, .options = options};
+	uint64_t frequency = xf_recording_info_number(recording, "frequency", 0);
+	struct builder builder = {.recording = recording,
+	                          .options = options,
+	                          .period = frequency ? 1000000000 / frequency : 0};
 	int code;
 
 	builder.profile = calloc(1, sizeof(*builder.profile));
@@ -555,9 +594,8 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 		keep_books(&builder);
 		if (!builder.profile->samples)
 			code = xf_profile_refuse(recording, options, error);
-		else
-			qsort_r(builder.profile->groups, builder.profile->nr_groups,
-			        sizeof(*builder.profile->groups), compare_groups, builder.tree);
+		else if (order_groups(&builder))
+			code = xf_fail(error, -ENOMEM, "no memory for the profile");
 	}
 	free_builder(&builder);
 	if (code) {
@@ -573,6 +611,7 @@ void xf_profile_free(struct xf_profile *profile)
 	if (!profile)
 		return;
 	xf_calltree_free(profile->tree);
+	xf_timeline_free(&profile->timeline);
 	free(profile->groups);
 	free(profile);
 }

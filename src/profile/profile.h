@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "profile/calltree.h"
 #include "profile/recording.h"
+#include "profile/timeline.h"
 
 #define XF_DOMID_IDLE 0x7fff
 #define XF_ANY_PCPU   UINT32_MAX
@@ -27,6 +28,7 @@ struct xf_profile_options {
 	bool by_pcpu;       /* ... and the pCPU that it ran on */
 	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
 	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
+	bool timeline;      /* keep the samples in the order of time, too */
 };
 #define XF_PROFILE_DEFAULTS ((struct xf_profile_options){.by_domain = true, .pcpu = XF_ANY_PCPU})
 
@@ -44,17 +46,27 @@ struct xf_profile_group {
 	struct xf_frame_id domain;
 	uint32_t vcpu;
 	uint32_t pcpu;
+	uint32_t found; /* its place in the order in which the groups were met */
 	struct xf_profile_counts counts;
+};
+
+/* Samples that were asked for and are not there, by cause; see struct xf_pcpu_statistics. */
+struct xf_profile_losses {
+	uint64_t slot;
+	uint64_t nmi;
+	uint64_t trace;
 };
 
 struct xf_profile {
 	struct xf_calltree *tree;        /* finished */
 	struct xf_profile_group *groups; /* by domain's name (idle last), vCPU, pCPU */
 	size_t nr_groups;
+	struct xf_timeline timeline; /* finished; empty where it was not asked for */
 	struct xf_profile_counts counts;
-	uint64_t samples; /* all, idle ticks included */
-	uint64_t lost;    /* by the recording's own statistics */
-	bool lost_known;  /* false: it has none (yet) */
+	uint64_t samples;                /* all, idle ticks included */
+	uint64_t lost;                   /* by the recording's own statistics */
+	struct xf_profile_losses losses; /* the same, by cause */
+	bool lost_known;                 /* false: it has none (yet) */
 	uint64_t skipped; /* ticks that no other pCPU was free to send the NMI for: no samples */
 	uint32_t nr_pcpus;
 	uint64_t frequency;  /* Hz and pCPU; 0: not recorded */

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+   What is drawn where. Trees answer to root, total(node), frame(node) and each(node, visit), which
+   visits the children in order; a layout is the boxes of those nodes that are wide enough, row by row
+   and each row from the left. */
+
+/* The stacks as they are. */
+function stacksTree(model, sums) {
+	return {
+		root: 0,
+		total: function (node) { return sums.total[node]; },
+		frame: function (node) { return model.frame[node]; },
+		each: function (node, visit) {
+			const end = model.end[node];
+			for (let child = node + 1; child < end; child = model.end[child]) {
+				if (sums.total[child])
+					visit(child);
+			}
+		}
+	};
+}
+
+/* ---- Merged trees: a node stands for many nodes of the stacks, and is made when it is looked at ---- */
+
+function merged(frame) {
+	return { frame: frame, total: 0, nodes: [], weights: [], children: null };
+}
+
+/* Puts nodes of the stacks together by their frames. */
+function gather(model) {
+	const found = new Map();
+	return {
+		add: function (frame, node, weight) {
+			let into = found.get(frame);
+			if (!into)
+				found.set(frame, into = merged(frame));
+			into.total += weight;
+			into.nodes.push(node);
+			into.weights.push(weight);
+		},
+		all: function () {
+			return Array.from(found.values()).sort(function (a, b) {
+				return model.rank[a.frame] - model.rank[b.frame];
+			});
+		}
+	};
+}
+
+/* Towards the callers. Many nodes have the same caller: it is met once, with what they all weigh. */
+function expandCallers(model, from, scratch) {
+	const callers = gather(model), met = [];
+	for (let i = 0; i < from.nodes.length; i++) {
+		const caller = model.parent[from.nodes[i]];
+		if (!caller)
+			continue;
+		if (!scratch[caller])
+			met.push(caller);
+		scratch[caller] += from.weights[i];
+	}
+	met.forEach(function (caller) {
+		callers.add(model.frame[caller], caller, scratch[caller]);
+		scratch[caller] = 0;
+	});
+	return callers.all();
+}
+
+function expandCallees(model, sums, from) {
+	const callees = gather(model);
+	from.nodes.forEach(function (node) {
+		const end = model.end[node];
+		for (let child = node + 1; child < end; child = model.end[child]) {
+			if (sums.total[child])
+				callees.add(model.frame[child], child, sums.total[child]);
+		}
+	});
+	return callees.all();
+}
+
+function mergedTree(model, sums, root, towardsCallers) {
+	const scratch = towardsCallers ? new Float64Array(model.nrNodes) : null;
+	return {
+		root: root,
+		total: function (node) { return node.total; },
+		frame: function (node) { return node.frame; },
+		each: function (node, visit) {
+			if (!node.children)
+				node.children = towardsCallers ? expandCallers(model, node, scratch) :
+					expandCallees(model, sums, node);
+			node.children.forEach(visit);
+		}
+	};
+}
+
+/* All stacks upside down: the innermost functions at the root. */
+function callersTree(model, sums) {
+	const innermost = gather(model), root = merged(0);
+	for (let i = 1; i < model.nrNodes; i++) {
+		if (sums.self[i])
+			innermost.add(model.frame[i], i, sums.self[i]);
+	}
+	root.children = innermost.all();
+	root.total = sums.total[0];
+	return mergedTree(model, sums, root, true);
+}
+
+/* One function from its outermost calls on: each sample that it is in counts once. */
+function functionTree(model, sums, frame, towardsCallers) {
+	const root = merged(frame);
+	for (let i = 1; i < model.nrNodes; i++) {
+		if (model.frame[i] !== frame || !model.outer[i] || !sums.total[i])
+			continue;
+		root.nodes.push(i);
+		root.weights.push(sums.total[i]);
+		root.total += sums.total[i];
+	}
+	return mergedTree(model, sums, root, towardsCallers);
+}
+
+/* ---- Boxes ---- */
+
+/* Return: the node that the frames of @path lead to, and those before it; as far as they are there. */
+function follow(tree, path) {
+	const nodes = [tree.root];
+	for (const frame of path) {
+		let next = null;
+		tree.each(nodes[nodes.length - 1], function (node) {
+			if (tree.frame(node) === frame)
+				next = node;
+		});
+		if (next === null)
+			break;
+		nodes.push(next);
+	}
+	return nodes;
+}
+
+/* What is narrower, in pixels, is drawn together with its neighbours of that kind, if at all. */
+const NARROWEST = 0.5;
+
+/*
+ * Return: { start, total, frame, parent, node: arrays, one entry a box; rows: where each row's boxes
+ * begin; focus: the first box whose width is its own }. Starts count samples from the left edge. A
+ * frame of -1: several that are too narrow.
+ */
+function layOut(tree, path, width) {
+	const boxes = { start: [], total: [], frame: [], parent: [], node: [], rows: [0], focus: 0 };
+	const way = follow(tree, path), whole = tree.total(way[way.length - 1]);
+	const least = whole * NARROWEST / Math.max(width, 1);
+	let at, rest;
+	function add(start, total, frame, parent, node) {
+		boxes.start.push(start);
+		boxes.total.push(total);
+		boxes.frame.push(frame);
+		boxes.node.push(node);
+		return boxes.parent.push(parent) - 1;
+	}
+	way.forEach(function (node, i) {
+		add(0, whole, tree.frame(node), i - 1, node);
+		boxes.rows.push(i + 1);
+	});
+	boxes.focus = way.length - 1;
+	for (let row = boxes.focus; boxes.rows[row] < boxes.rows[row + 1]; row++) {
+		for (let box = boxes.rows[row]; box < boxes.rows[row + 1]; box++) {
+			if (boxes.frame[box] < 0)
+				continue;
+			at = boxes.start[box];
+			rest = -1;
+			tree.each(boxes.node[box], function (node) {
+				const total = tree.total(node);
+				if (total >= least) {
+					add(at, total, tree.frame(node), box, node);
+					rest = -1;
+				} else if (rest >= 0) {
+					boxes.total[rest] += total;
+				} else {
+					rest = add(at, total, -1, box, null);
+				}
+				at += total;
+			});
+		}
+		boxes.rows.push(boxes.start.length);
+	}
+	boxes.rows.pop();
+	boxes.whole = whole;
+	boxes.path = way.slice(1).map(tree.frame);
+	return boxes;
+}
+
+/* The box at @start in @row; -1 where there is none. */
+function boxAt(boxes, row, start) {
+	let low = boxes.rows[row], high = (boxes.rows[row + 1] || low) - 1;
+	if (row < 0 || row >= boxes.rows.length - 1)
+		return -1;
+	while (low < high) {
+		const middle = (low + high + 1) >> 1;
+		if (boxes.start[middle] <= start)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low <= high && start >= boxes.start[low] &&
+		start < boxes.start[low] + boxes.total[low] ? low : -1;
+}
+
+/* The frames on the way from the root to @box. */
+function pathOf(boxes, box) {
+	const path = [];
+	for (; boxes.parent[box] >= 0; box = boxes.parent[box])
+		path.unshift(boxes.frame[box]);
+	return path;
+}
+
+function rowOf(boxes, box) {
+	let row = 0;
+	for (; boxes.parent[box] >= 0; box = boxes.parent[box])
+		row++;
+	return row;
+}
