@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A prefix tree of stacks. A frame is a name and a kind, interned; a node is a frame under a
- * parent, so that a stack is one node. Filled with _frame, _child and _count, then _finish, then
- * read. Children always come after their parents.
+ * A prefix tree of stacks. A frame is a name, a kind and, where asked for, an address, interned; a
+ * node is a frame under a parent, so that a stack is one node. Filled with _frame, _child and
+ * _count, then _finish, then read. Children always come after their parents.
  *
  * Handles are structs of different types: a frame cannot be passed for a node.
  */
@@ -54,6 +54,10 @@ void xf_calltree_free(struct xf_calltree *tree);
 int xf_calltree_frame(struct xf_calltree *tree, enum xf_frame_kind kind, const char *name,
                       struct xf_frame_id *frame);
 
+/* The same of the instruction at @address: a function's instructions are frames of their own. */
+int xf_calltree_frame_at(struct xf_calltree *tree, enum xf_frame_kind kind, const char *name,
+                         uint64_t address, struct xf_frame_id *frame);
+
 /* Return: 0 and the node of @frame under @parent, made if need be; -ENOMEM. */
 int xf_calltree_child(struct xf_calltree *tree, struct xf_node_id parent, struct xf_frame_id frame,
                       struct xf_node_id *child);
@@ -77,6 +81,8 @@ size_t xf_calltree_nr_nodes(const struct xf_calltree *tree);
 /* Owned by the tree, valid until the next frame is made. */
 const char *xf_calltree_name(const struct xf_calltree *tree, struct xf_frame_id frame);
 enum xf_frame_kind xf_calltree_kind(const struct xf_calltree *tree, struct xf_frame_id frame);
+/* Return: 0 where the frame has none. */
+uint64_t xf_calltree_address(const struct xf_calltree *tree, struct xf_frame_id frame);
 
 struct xf_node {
 	struct xf_node_id parent; /* the root's is itself */
@@ -90,6 +96,14 @@ const struct xf_node *xf_calltree_node(const struct xf_calltree *tree, struct xf
 /* Return: the number of children, in order, in *@children. Finished trees only. */
 size_t xf_calltree_children(const struct xf_calltree *tree, struct xf_node_id node,
                             const struct xf_node_id **children);
+
+/* Return: the depth of the deepest node. */
+size_t xf_calltree_height(const struct xf_calltree *tree);
+
+/* Puts the nodes from the root's child down to @node into @path, which has room for as many as the
+ * tree's height. Return: how many they are. */
+size_t xf_calltree_path(const struct xf_calltree *tree, struct xf_node_id node,
+                        struct xf_node_id *path);
 
 /* A walk through a finished tree, each node entered before and left after its children. */
 struct xf_calltree_walk {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/images.h"
 #include "profile/index.h"
 #include "profile/stacks.h"
 
@@ -238,6 +239,12 @@ static int push_owner(struct builder *builder, const struct owner *owner, struct
 
 /* ---- Xen's frames ---------------------------------------------------------------------------- */
 
+/* Within the instruction that was interrupted, or that called. */
+static uint64_t calling(struct xf_frame frame)
+{
+	return frame.interrupted ? frame.address : frame.address - 1;
+}
+
 /* The frame that an address is shown as, remembered by address. */
 static int intern_frame(struct builder *builder, struct xf_frame frame, bool entering,
                         struct xf_frame_id *interned)
@@ -258,7 +265,8 @@ static int intern_frame(struct builder *builder, struct xf_frame frame, bool ent
 		}
 	}
 	xf_stacks_name(builder->stacks, frame, entering, &place);
-	code = xf_calltree_frame(builder->tree, place.kind, place.name, interned);
+	code = xf_calltree_frame_at(builder->tree, place.kind, place.name,
+	                            builder->options->addresses ? calling(frame) : 0, interned);
 	if (!code)
 		code = reserve((void **)&builder->frames, &builder->allocated_frames,
 		               builder->nr_frames, sizeof(*builder->frames));
@@ -594,7 +602,8 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 		keep_books(&builder);
 		if (!builder.profile->samples)
 			code = xf_profile_refuse(recording, options, error);
-		else if (order_groups(&builder))
+		else if (order_groups(&builder) ||
+		         (options->addresses && xf_profile_take_images(builder.profile, recording)))
 			code = xf_fail(error, -ENOMEM, "no memory for the profile");
 	}
 	free_builder(&builder);
@@ -606,6 +615,17 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 	return 0;
 }
 
+uint64_t xf_profile_nanoseconds(const struct xf_profile *profile, uint64_t count)
+{
+	uint64_t time;
+
+	if (!profile->frequency)
+		return 0;
+	if (__builtin_mul_overflow(count, 1000000000 / profile->frequency, &time))
+		return UINT64_MAX;
+	return time;
+}
+
 void xf_profile_free(struct xf_profile *profile)
 {
 	if (!profile)
@@ -613,5 +633,6 @@ void xf_profile_free(struct xf_profile *profile)
 	xf_calltree_free(profile->tree);
 	xf_timeline_free(&profile->timeline);
 	free(profile->groups);
+	free(profile->images);
 	free(profile);
 }

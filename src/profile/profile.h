@@ -29,6 +29,7 @@ struct xf_profile_options {
 	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
 	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
 	bool timeline;      /* keep the samples in the order of time, too */
+	bool addresses;     /* Xen's frames bear addresses: a function may be several frames */
 };
 #define XF_PROFILE_DEFAULTS ((struct xf_profile_options){.by_domain = true, .pcpu = XF_ANY_PCPU})
 
@@ -57,11 +58,21 @@ struct xf_profile_losses {
 	uint64_t trace;
 };
 
+/* A piece of code that frames with addresses may lie in. */
+struct xf_profile_image {
+	uint64_t start;
+	uint64_t end;
+	const char *name;     /* "xen", or the live patch's */
+	const char *build_id; /* hexadecimal; "" where it is not recorded */
+};
+
 struct xf_profile {
 	struct xf_calltree *tree;        /* finished */
 	struct xf_profile_group *groups; /* by domain's name (idle last), vCPU, pCPU */
 	size_t nr_groups;
-	struct xf_timeline timeline; /* finished; empty where it was not asked for */
+	struct xf_timeline timeline;     /* finished; empty where it was not asked for */
+	struct xf_profile_image *images; /* Xen's first; none where addresses were not asked for */
+	size_t nr_images;
 	struct xf_profile_counts counts;
 	uint64_t samples;                /* all, idle ticks included */
 	uint64_t lost;                   /* by the recording's own statistics */
@@ -87,6 +98,13 @@ struct xf_profile {
 int xf_profile_build(const struct xf_recording *recording, const struct xf_profile_options *options,
                      struct xf_profile **profile, struct xf_error *error);
 void xf_profile_free(struct xf_profile *profile);
+
+/* Return: the image that @address lies in, NULL where there is none. */
+const struct xf_profile_image *xf_profile_image(const struct xf_profile *profile, uint64_t address);
+
+/* The time that @count samples stand for at the profile's frequency, in ns, UINT64_MAX where it is
+ * more; 0 where the frequency is not known. */
+uint64_t xf_profile_nanoseconds(const struct xf_profile *profile, uint64_t count);
 
 /* Return: whether the filters of @options let through samples of that domain, named @name. */
 bool xf_profile_wants(const struct xf_profile_options *options, uint16_t domid, const char *name,
