@@ -38,7 +38,7 @@ override CFLAGS += -std=gnu17 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissi
 # Rooms that touch nothing but memory, and those that need Xen's or the system's libraries.
 PURE_ROOMS := base unwind symbol profile output
 HOST_ROOMS := xen cmd
-PURE_LIBS := -lZydis -lzstd -ldw -lelf
+PURE_LIBS := -lZydis -lzstd -lz -ldw -lelf
 HOST_LIBS := -lxencall -lxenforeignmemory -lxenevtchn -lxenstore -lelf -lz
 
 pure_sources := $(foreach room,$(PURE_ROOMS),$(wildcard src/$(room)/*.c))

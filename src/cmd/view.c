@@ -96,6 +96,8 @@ int xf_view_run(const struct xf_command *command, int argc, char **argv, struct 
 
 	if (!xf_options_read(command, argc, argv, view, &status))
 		return status;
+	if (view->settle && !view->settle(view))
+		return XF_EXIT_USAGE;
 	status = xf_input_open(view->input, &input);
 	if (!status && view->wants_profile &&
 	    xf_profile_build(input.recording, &view->profile, &profile, &error))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What report, flamegraph, script and folded share: each reads a recording and writes what it makes
- * of it, whole or not at all.
+ * What report, flamegraph, script, folded and export share: each reads a recording and writes what
+ * it makes of it, whole or not at all.
  */
 #ifndef XF_CMD_VIEW_H
 #define XF_CMD_VIEW_H
@@ -18,6 +18,9 @@ struct xf_view {
 	const char *output;
 	struct xf_profile_options profile;
 	bool wants_profile; /* false: made of the samples one by one */
+	/* Completes the request once all options are read; NULL: it is complete. Return: whether it
+	   makes sense; told otherwise. */
+	bool (*settle)(struct xf_view *view);
 };
 
 /* Entries of a view's option table. */
