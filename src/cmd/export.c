@@ -7,6 +7,7 @@
 #include "output/chrome.h"
 #include "output/firefox.h"
 #include "output/folded.h"
+#include "output/perf.h"
 #include "output/pprof.h"
 #include "output/speedscope.h"
 
@@ -39,6 +40,12 @@ static const struct format formats[] = {
          .write = xf_chrome_write,
          .timeline = true},
         {.name = "callgrind", .file = "callgrind.out.xenflame", .write = xf_callgrind_write},
+        {.name = "perf",
+         .file = "xenflame.perf.data",
+         .write = xf_perf_write,
+         .timeline = true,
+         .addresses = true,
+         .by_none = true},
         {.name = "folded", .file = "xenflame.folded", .write = xf_folded_write},
 };
 
@@ -57,8 +64,8 @@ static bool take_format(void *request, const char *value)
 		}
 	}
 	xf_complain(0,
-	            "--format wants pprof, speedscope, firefox, chrome, callgrind or folded; not"
-	            " '%s'",
+	            "--format wants pprof, speedscope, firefox, chrome, callgrind, perf or folded;"
+	            " not '%s'",
 	            value);
 	return false;
 }
@@ -70,7 +77,7 @@ static bool take_by(void *request, const char *value)
 }
 
 static const struct xf_option options[] = {
-        {"format", 'f', "NAME", "pprof, speedscope, firefox, chrome, callgrind or folded",
+        {"format", 'f', "NAME", "pprof, speedscope, firefox, chrome, callgrind, perf or folded",
          take_format},
         XF_VIEW_INPUT,
         XF_VIEW_OUTPUT("where to write (default: as below; -: standard output)"),
@@ -132,9 +139,10 @@ const struct xf_command xf_command_export = {
                         "chrome      xenflame.trace.json: Perfetto, about:tracing, a track per"
                         " pCPU",
                         "callgrind   callgrind.out.xenflame: KCachegrind, callgrind_annotate",
+                        "perf        xenflame.perf.data: perf report, perf script",
                         "folded      xenflame.folded: as xenflame folded",
-                        "With firefox the lowest frame is no domain unless asked for: its"
-                        " processes are domains.",
+                        "With firefox and perf the lowest frame is no domain unless asked for:"
+                        " processes are.",
                         NULL},
         .run = run,
 };

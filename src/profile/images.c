@@ -16,6 +16,7 @@ int xf_profile_take_images(struct xf_profile *profile, const struct xf_recording
 	profile->images = calloc(nr + 1, sizeof(*profile->images));
 	if (!profile->images)
 		return -ENOMEM;
+	profile->symbols = xf_recording_symbols(recording);
 	profile->nr_images = nr + 1;
 	profile->images[0] = (struct xf_profile_image){
 	        .start = xf_recording_info_number(recording, "text.start", start),

@@ -138,7 +138,7 @@ static int find_group(struct builder *builder, const struct owner *owner, struct
 		return -ENOMEM;
 	*group = &profile->groups[profile->nr_groups++];
 	**group = (struct xf_profile_group){
-	        .domain = domain, .vcpu = owner->vcpu, .pcpu = owner->pcpu};
+	        .domain = domain, .domid = owner->domid, .vcpu = owner->vcpu, .pcpu = owner->pcpu};
 	return 0;
 }
 

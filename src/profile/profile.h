@@ -45,6 +45,7 @@ struct xf_profile_counts {
 /* The samples of one vCPU on one pCPU. Idle time is in the idle domain's vCPUs. */
 struct xf_profile_group {
 	struct xf_frame_id domain;
+	uint16_t domid; /* of the first one of that name */
 	uint32_t vcpu;
 	uint32_t pcpu;
 	uint32_t found; /* its place in the order in which the groups were met */
@@ -70,9 +71,11 @@ struct xf_profile {
 	struct xf_calltree *tree;        /* finished */
 	struct xf_profile_group *groups; /* by domain's name (idle last), vCPU, pCPU */
 	size_t nr_groups;
-	struct xf_timeline timeline;     /* finished; empty where it was not asked for */
-	struct xf_profile_image *images; /* Xen's first; none where addresses were not asked for */
+	struct xf_timeline timeline; /* finished; empty where it was not asked for */
+	/* Xen's first, and the names of addresses; none where addresses were not asked for. */
+	struct xf_profile_image *images;
 	size_t nr_images;
+	const struct xf_symbols *symbols;
 	struct xf_profile_counts counts;
 	uint64_t samples;                /* all, idle ticks included */
 	uint64_t lost;                   /* by the recording's own statistics */

@@ -15,6 +15,7 @@
 #include "output/callgrind.h"
 #include "output/chrome.h"
 #include "output/firefox.h"
+#include "output/perf.h"
 #include "output/pprof.h"
 #include "output/speedscope.h"
 
@@ -116,13 +117,13 @@ static struct xf_profile *hostile_profile(void)
 	return finish(profile);
 }
 
-static struct xf_profile *deep_profile(void)
+static struct xf_profile *deep_profile(int depth)
 {
 	struct xf_profile *profile = new_profile();
 	struct xf_node_id node = XF_CALLTREE_ROOT;
 	char name[16];
 
-	for (int i = 0; i < DEEP; i++) {
+	for (int i = 0; i < depth; i++) {
 		snprintf(name, sizeof(name), "f%d", i);
 		node = add_frame(profile, node, XF_FRAME_XEN, name);
 	}
@@ -310,6 +311,53 @@ static struct pprof read_pprof(const struct xf_profile *profile)
 	return pprof;
 }
 
+/* ---- A reader of perf.data's records --------------------------------------------------------- */
+
+struct perf {
+	size_t symbols;
+	size_t samples;
+	uint64_t deepest;
+	uint64_t period; /* of all samples */
+};
+
+static uint64_t word(const char *bytes)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
+static struct perf read_perf(const struct xf_profile *profile)
+{
+	size_t size;
+	char *file = render(xf_perf_write, profile, &size);
+	const char *bytes = file + word(file + 40);
+	const char *end = bytes + word(file + 48);
+	struct perf perf = {0};
+
+	assert_true(end <= file + size);
+	while (bytes < end) {
+		uint16_t bytes_here;
+
+		memcpy(&bytes_here, bytes + 6, 2);
+		assert_true(bytes_here >= 16 && bytes_here % 8 == 0 && bytes_here <= end - bytes);
+		perf.symbols += *bytes == 17;
+		if (*bytes == 9) {
+			uint64_t nr = word(bytes + 48);
+
+			perf.samples++;
+			perf.period += word(bytes + 40);
+			perf.deepest = nr - 1 > perf.deepest ? nr - 1 : perf.deepest;
+			assert_int_equal(bytes_here, 56 + 8 * nr);
+		}
+		bytes += bytes_here;
+	}
+	assert_true(bytes == end);
+	free(file);
+	return perf;
+}
+
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void hostile_names_are_json(void **state)
@@ -370,7 +418,7 @@ static void hostile_names_are_strings_of_pprof(void **state)
 
 static void deep_stacks_are_whole(void **state)
 {
-	struct xf_profile *profile = deep_profile();
+	struct xf_profile *profile = deep_profile(DEEP);
 	struct pprof pprof = read_pprof(profile);
 	size_t size;
 	char *text;
@@ -387,6 +435,32 @@ static void deep_stacks_are_whole(void **state)
 	text = render(xf_callgrind_write, profile, &size);
 	assert_non_null(strstr(text, "f4999\n"));
 	free(text);
+	xf_profile_free(profile);
+}
+
+static void records_of_perf_are_whole(void **state)
+{
+	struct xf_profile *profile = hostile_profile();
+	struct perf perf = read_perf(profile);
+
+	(void)state;
+	assert_int_equal(perf.samples, HOSTILE + 1);
+	assert_int_equal(perf.symbols, xf_calltree_nr_frames(profile->tree) - 1);
+	assert_true(perf.period == profile->samples * 10101010);
+	xf_profile_free(profile);
+	profile = deep_profile(DEEP);
+	assert_int_equal(read_perf(profile).deepest, DEEP);
+	xf_profile_free(profile);
+}
+
+static void what_perf_cannot_hold_is_said(void **state)
+{
+	struct xf_profile *profile = deep_profile(9000);
+	struct perf perf = read_perf(profile);
+
+	(void)state;
+	assert_int_equal(perf.deepest, 8001);
+	assert_int_equal(perf.symbols, 9001);
 	xf_profile_free(profile);
 }
 
@@ -479,7 +553,7 @@ static void without_times_stacks_remain(void **state)
 static void same_profile_same_bytes(void **state)
 {
 	static write_t *const formats[] = {xf_speedscope_write, xf_firefox_write, xf_chrome_write,
-	                                   xf_callgrind_write, xf_pprof_write};
+	                                   xf_callgrind_write,  xf_pprof_write,   xf_perf_write};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
@@ -505,6 +579,8 @@ int main(void)
 	        cmocka_unit_test(hostile_names_are_lines_of_callgrind),
 	        cmocka_unit_test(hostile_names_are_strings_of_pprof),
 	        cmocka_unit_test(deep_stacks_are_whole),
+	        cmocka_unit_test(records_of_perf_are_whole),
+	        cmocka_unit_test(what_perf_cannot_hold_is_said),
 	        cmocka_unit_test(large_counts_are_exact),
 	        cmocka_unit_test(sums_of_slices_are_exact),
 	        cmocka_unit_test(recursion_keeps_inclusive_sums_true),
