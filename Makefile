@@ -36,13 +36,17 @@ override CFLAGS += -std=gnu17 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissi
 	-DXF_VERSION='"$(VERSION)"' -Iinclude -Isrc -MMD -MP $(SANITIZERS)
 
 # Rooms that touch nothing but memory, and those that need Xen's or the system's libraries.
-PURE_ROOMS := base unwind symbol profile output
+PURE_ROOMS := base unwind symbol profile output terminal
 HOST_ROOMS := xen cmd
+PKG_CONFIG ?= pkg-config
 PURE_LIBS := -lZydis -lzstd -lz -ldw -lelf
-HOST_LIBS := -lxencall -lxenforeignmemory -lxenevtchn -lxenstore -lelf -lz
+HOST_LIBS := -lxencall -lxenforeignmemory -lxenevtchn -lxenstore -lelf -lz \
+	$(shell $(PKG_CONFIG) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
-pure_sources := $(foreach room,$(PURE_ROOMS),$(wildcard src/$(room)/*.c))
-host_sources := $(foreach room,$(HOST_ROOMS),$(wildcard src/$(room)/*.c))
+# What draws on the terminal.
+drawing_sources := $(addprefix src/terminal/,ability.c screen.c)
+pure_sources := $(filter-out $(drawing_sources),$(foreach room,$(PURE_ROOMS),$(wildcard src/$(room)/*.c)))
+host_sources := $(foreach room,$(HOST_ROOMS),$(wildcard src/$(room)/*.c)) $(drawing_sources)
 pure_objects := $(pure_sources:%.c=$(B)/%.o)
 host_objects := $(host_sources:%.c=$(B)/%.o) $(B)/agent/embed.o
 

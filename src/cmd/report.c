@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/report_terminal.h"
 #include "cmd/view.h"
 
 struct request {
@@ -11,7 +12,22 @@ struct request {
 	struct xf_report_options report;
 	bool json;
 	bool limited; /* --percent-limit was given */
+	bool text;    /* an option that only text has was given */
 };
+
+/* The shape of the text: whoever gives it one wants text. */
+static struct xf_report_options *report_of(void *request)
+{
+	((struct request *)request)->text = true;
+	return &((struct request *)request)->report;
+}
+
+static bool take_stdio(void *request, const char *value)
+{
+	(void)value;
+	((struct request *)request)->text = true;
+	return true;
+}
 
 static bool take_views(void *request, const char *value)
 {
@@ -23,7 +39,7 @@ static bool take_views(void *request, const char *value)
 	        {"function", XF_REPORT_FUNCTIONS}, {"vcpu", XF_REPORT_VCPUS},
 	        {"pcpu", XF_REPORT_PCPUS},         {"kind", XF_REPORT_KINDS},
 	};
-	struct xf_report_options *report = &((struct request *)request)->report;
+	struct xf_report_options *report = report_of(request);
 	char *copy = strdup(value);
 	char *rest = copy;
 	const char *word;
@@ -49,7 +65,7 @@ static bool take_views(void *request, const char *value)
 
 static bool take_graph(void *request, const char *value)
 {
-	struct xf_report_options *report = &((struct request *)request)->report;
+	struct xf_report_options *report = report_of(request);
 
 	if (strcmp(value, "caller") == 0)
 		report->views |= XF_REPORT_CALLERS_FIRST;
@@ -71,32 +87,32 @@ static bool take_limit(void *request, const char *value)
 		xf_complain(0, "--percent-limit wants a number from 0 to 100, not '%s'", value);
 		return false;
 	}
-	((struct request *)request)->report.percent_limit = limit;
+	report_of(request)->percent_limit = limit;
 	((struct request *)request)->limited = true;
 	return true;
 }
 
 static bool take_callers(void *request, const char *value)
 {
-	((struct request *)request)->report.callers = value;
+	report_of(request)->callers = value;
 	return true;
 }
 
 static bool take_callees(void *request, const char *value)
 {
-	((struct request *)request)->report.callees = value;
+	report_of(request)->callees = value;
 	return true;
 }
 
 static bool take_function(void *request, const char *value)
 {
-	((struct request *)request)->report.function = value;
+	report_of(request)->function = value;
 	return true;
 }
 
 static bool take_sort(void *request, const char *value)
 {
-	if (xf_sort_parse(value, &((struct request *)request)->report.sort))
+	if (xf_sort_parse(value, &report_of(request)->sort))
 		return true;
 	xf_complain(0,
 	            "--sort wants self, total, samples, name or kind, several of them with commas;"
@@ -107,8 +123,11 @@ static bool take_sort(void *request, const char *value)
 
 static bool take_format(void *request, const char *value)
 {
-	((struct request *)request)->json = strcmp(value, "json") == 0;
-	if (((struct request *)request)->json || strcmp(value, "text") == 0)
+	struct request *asked = request;
+
+	asked->text = true;
+	asked->json = strcmp(value, "json") == 0;
+	if (asked->json || strcmp(value, "text") == 0)
 		return true;
 	xf_complain(0, "--format wants text or json, not '%s'", value);
 	return false;
@@ -120,7 +139,7 @@ static bool take_lines(void *request, const char *value)
 
 	if (!xf_option_number("--lines", value, 0, UINT32_MAX, &number))
 		return false;
-	((struct request *)request)->report.lines = (uint32_t)number;
+	report_of(request)->lines = (uint32_t)number;
 	return true;
 }
 
@@ -138,6 +157,7 @@ static const struct xf_option options[] = {
         {"percent-limit", 0, "P", "leave out lines below that share (default: 0.1)", take_limit},
         {"lines", 'n', "N", "at most so many lines per view (default: all)", take_lines},
         {"format", 0, "FORMAT", "text (default) or json", take_format},
+        {"stdio", 0, NULL, "text on a terminal too, without keys", take_stdio},
         {0},
 };
 
@@ -149,6 +169,8 @@ static int write_report(const struct xf_view *view, const struct xf_input *input
 	struct xf_error error = {0};
 	int code;
 
+	if (!request->text && out == stdout && xf_report_can_draw())
+		return xf_report_on_terminal(view, input, profile);
 	if (!report.views && !report.callers && !report.callees && !report.function)
 		report.views = XF_REPORT_SUMMARY | XF_REPORT_FUNCTIONS;
 	/* People want no lines of one sample; a program wants what adds up. */
@@ -177,14 +199,18 @@ static int run(int argc, char **argv)
 const struct xf_command xf_command_report = {
         .name = "report",
         .synopsis = "[-i FILE] [--by LIST] [-g caller|callee] [--function NAME] ...",
-        .summary = "tells as text where the time went",
+        .summary = "tells where the time went, as text or on the terminal",
         .options = options,
         .help =
                 (const char *const[]){
-                        "Without --by, -g, --callers, --callees and --function: summary and"
-                        " functions. Shares",
-                        "are of all samples, idle ticks included. Self is time in the function"
-                        " itself, total",
-                        "with all that it called. JSON leaves nothing out unless told to.", NULL},
+                        "On a terminal it is a view to walk through: '?' tells the keys. Options"
+                        " that shape",
+                        "text give text, as --stdio does; without --by, -g, --callers, --callees"
+                        " and",
+                        "--function that is summary and functions. Shares are of all samples,"
+                        " idle ticks",
+                        "included. Self is time in the function itself, total with all that it"
+                        " called. JSON",
+                        "leaves nothing out unless told to.", NULL},
         .run = run,
 };

@@ -86,19 +86,13 @@ static int write_output(const struct xf_view *view, const struct xf_input *input
 	return status;
 }
 
-int xf_view_run(const struct xf_command *command, int argc, char **argv, struct xf_view *view,
-                xf_view_write_t *write)
+int xf_view_make(const struct xf_view *view, xf_view_write_t *write)
 {
 	struct xf_profile *profile = NULL;
 	struct xf_error error = {0};
 	struct xf_input input;
-	int status;
+	int status = xf_input_open(view->input, &input);
 
-	if (!xf_options_read(command, argc, argv, view, &status))
-		return status;
-	if (view->settle && !view->settle(view))
-		return XF_EXIT_USAGE;
-	status = xf_input_open(view->input, &input);
 	if (!status && view->wants_profile &&
 	    xf_profile_build(input.recording, &view->profile, &profile, &error))
 		status = xf_input_complain(&input, &error);
@@ -107,4 +101,16 @@ int xf_view_run(const struct xf_command *command, int argc, char **argv, struct 
 	xf_profile_free(profile);
 	xf_input_close(&input);
 	return status;
+}
+
+int xf_view_run(const struct xf_command *command, int argc, char **argv, struct xf_view *view,
+                xf_view_write_t *write)
+{
+	int status;
+
+	if (!xf_options_read(command, argc, argv, view, &status))
+		return status;
+	if (view->settle && !view->settle(view))
+		return XF_EXIT_USAGE;
+	return xf_view_make(view, write);
 }

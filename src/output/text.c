@@ -73,6 +73,7 @@ bool xf_text_next(const char **text, struct xf_glyph *glyph)
 	if (!*bytes)
 		return false;
 	size = decode(bytes, &character);
+	glyph->character = size ? character : *bytes;
 	glyph->escape = !size || IS_IN(hidden, character);
 	if (glyph->escape) {
 		if (!size || character < 0x100)

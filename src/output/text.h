@@ -14,7 +14,8 @@
 
 /* One visible character or escape. */
 struct xf_glyph {
-	char text[12]; /* UTF-8, NUL-terminated */
+	char text[12];      /* UTF-8, NUL-terminated */
+	uint32_t character; /* its code point; of an escape what it stands for */
 	uint8_t size;
 	uint8_t columns; /* that it takes in a monospaced font: 0, 1, 2 or an escape's length */
 	bool escape;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "output/annotate.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+
+#include "cmd/view.h"
+
+struct request {
+	struct xf_view view;
+	struct xf_annotate_options annotate;
+	const char *name; /* of the function */
+};
+
+static bool take_limit(void *request, const char *value)
+{
+	char *end;
+	double limit = strtod(value, &end);
+
+	if (end == value || *end || !(limit >= 0 && limit <= 100)) {
+		xf_complain(0, "--percent-limit wants a number from 0 to 100, not '%s'", value);
+		return false;
+	}
+	((struct request *)request)->annotate.percent_limit = limit;
+	return true;
+}
+
+/* Text is all that there is. */
+static bool take_stdio(void *request, const char *value)
+{
+	(void)request;
+	(void)value;
+	return true;
+}
+
+static const struct xf_option options[] = {
+        XF_VIEW_INPUT,
+        XF_VIEW_OUTPUT("where to write (default: standard output)"),
+        XF_VIEW_DOMAIN,
+        XF_VIEW_PCPU,
+        {"percent-limit", 'l', "P", "leave out instructions below that share (default: 0)",
+         take_limit},
+        {"stdio", 0, NULL, "text, which it is anyway", take_stdio},
+        {0},
+};
+
+static int write_annotation(const struct xf_view *view, const struct xf_input *input,
+                            const struct xf_profile *profile, FILE *out)
+{
+	const struct request *request = (const struct request *)view;
+	struct xf_error error = {0};
+
+	if (xf_annotate_write(out, input->recording, profile, &view->profile, request->name,
+	                      &request->annotate, &error))
+		return xf_complain(XF_EXIT_FAILURE, "%s: %s", input->path, error.text);
+	return XF_EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.view = {.input = XF_DEFAULT_RECORDING,
+	                                   .output = "-",
+	                                   .profile = XF_PROFILE_DEFAULTS,
+	                                   .wants_profile = true}};
+	int status;
+
+	if (!xf_options_read(&xf_command_annotate, argc, argv, &request, &status))
+		return status;
+	if (optind < argc)
+		request.name = argv[optind++];
+	/* Options may stand behind the name too. */
+	if (!xf_options_read(&xf_command_annotate, argc, argv, &request, &status))
+		return status;
+	if (!request.name || optind < argc)
+		return xf_complain(XF_EXIT_USAGE,
+		                   "annotate wants the name of one function;"
+		                   " 'xenflame report --by function' lists those that took time");
+	return xf_view_make(&request.view, write_annotation);
+}
+
+const struct xf_command xf_command_annotate = {
+        .name = "annotate",
+        .synopsis = "[-i FILE] [-l P] [--domain NAME] [--pcpu N] SYMBOL",
+        .summary = "shows the instructions of a function of Xen's, with their shares",
+        .options = options,
+        .help =
+                (const char *const[]){
+                        "SYMBOL is a function's name, with or without the file before the '#'."
+                        " An address is",
+                        "that of the instruction that the NMI interrupted: it was the next to run,"
+                        " and what took",
+                        "the time often stands before it.", NULL},
+        .takes_arguments = true,
+        .run = run,
+};
