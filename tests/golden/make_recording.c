@@ -171,6 +171,32 @@ static const struct run mixed[] = {
         {0},
 };
 
+/* What mixed might be after a change: a compiler that names a clone otherwise, a function that is
+   gone, a new one, one that takes three times as long, and what chance does to the rest. */
+static const struct run after[] = {
+        {430, 0, 0, 0, 0, "@kernel"},
+        {199, 0, 0, 0, 0, "@user"},
+        {81, 0, 1, 1, 0, "@kernel"},
+        {66, 0, 0, 0, 0,
+         HYPERCALL "do_mmu_update>mod_l1_entry.isra.0>get_page_from_l1e>get_page_type"},
+        {31, 0, 0, 0, 0, HYPERCALL "do_mmu_update>mod_l1_entry.isra.0>put_page_from_l1e"},
+        {120, 0, 1, 1, 0, HYPERCALL "do_mmuext_op>flush_area_mask>smp_call_function"},
+        {28, 0, 0, 0, 0,
+         HYPERCALL "do_event_channel_op>evtchn_send>evtchn_fifo_set_pending>vcpu_kick"},
+        {70, 0, 0, 0, 0, HYPERCALL "do_grant_table_op>gnttab_copy>gnttab_claim>memcpy"},
+        {655, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user"},
+        {113, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@kernel"},
+        {49, 1, 0, 1, 0,
+         EXIT "hvm_emulate_one_vmexit>_hvm_emulate_one>x86_emulate>hvmemul_insn_fetch"},
+        {40, 1, 1, 0, 0,
+         EXIT "hvm_hap_nested_page_fault>p2m_mem_access_check>p2m_get_gfn_type_access"},
+        {8, 2, 0, 0, 0, "!ret_from_intr>do_softirq>schedule"},
+        {18, 0x7fff, 1, 1, XF_SAMPLE_IDLE, IDLE_LOOP "acpi_idle_do_entry>lapic_timer_off"},
+        {900, 0, 0, 0, 0, "@idle"},
+        {1180, 0, 0, 1, 0, "@idle"},
+        {0},
+};
+
 static const struct run one[] = {
         {1, 3, 0, 0, 0, HYPERCALL "do_xen_version"},
         {0},
@@ -232,6 +258,7 @@ struct scenario {
 
 static const struct scenario scenarios[] = {
         {"mixed", mixed, usual_domains, "labhost", false, false},
+        {"after", after, usual_domains, "labhost", false, false},
         {"cut", mixed, usual_domains, "labhost", true, false},
         {"bare", mixed, usual_domains, "", false, true},
         {"one", one, usual_domains, "labhost", false, false},
