@@ -30,8 +30,10 @@ bool xf_comparison_whole(const struct xf_profile *const profiles[2], enum xf_mea
 const char *xf_comparison_value(const struct xf_comparison *comparison, uint64_t count, int side,
                                 char text[32])
 {
-	if (!count)
-		return strcpy(text, "-");
+	if (!count) {
+		snprintf(text, 32, "-");
+		return text;
+	}
 	if (comparison->measure == XF_MEASURE_ABSOLUTE)
 		return xf_text_count(count, text);
 	snprintf(text, 32, "%.2f%%", xf_percent(count, comparison->difference->whole.count[side]));
@@ -55,7 +57,7 @@ const char *xf_comparison_change(const struct xf_comparison *comparison, struct 
 	}
 	snprintf(text, 32, "%+.2f", change);
 	/* What is rounded to nothing has no sign. */
-	return strcmp(text + 1, "0.00") == 0 ? strcpy(text, "0.00") : text;
+	return strcmp(text + 1, "0.00") == 0 ? memmove(text, text + 1, sizeof("0.00")) : text;
 }
 
 const char *xf_comparison_unit(const struct xf_comparison *comparison)

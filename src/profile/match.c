@@ -56,7 +56,7 @@ static void strip_address(char *name)
 
 	if (name[0] == '[' && address &&
 	    address[3 + strspn(address + 3, "0123456789abcdef")] == ']')
-		strcpy(address, "]");
+		memcpy(address, "]", sizeof("]"));
 }
 
 static char **plain_names(const struct xf_calltree *tree)

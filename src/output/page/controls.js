@@ -22,7 +22,8 @@ function qualityRows(everything) {
 			"Something ran long without a look at softirqs, and is shown too small. Record at a " +
 			"lower frequency."],
 		["lost", "lost: the NMI did not arrive", about.lostNmi,
-			"While Xen patches itself (live patches, microcode) it swallows NMIs."],
+			"Not before the next one was due. While Xen patches itself (live patches, microcode) " +
+			"it swallows NMIs; a high frequency leaves them little time."],
 		["lost", "lost: the trace buffer was full", about.lostTrace,
 			"The recorder got no CPU for long, or the buffers are small."],
 		["skipped", "skipped", about.skipped,
@@ -32,8 +33,8 @@ function qualityRows(everything) {
 	model.names.forEach(function (name, frame) {
 		if (model.isKind(frame, "incomplete"))
 			rows.push(["incomplete", name.replace(/^\[|\]$/g, ""), everything.functionTotal[frame],
-				(model.places[frame] ? model.places[frame] + ". " : "") +
-				"What is shown of the stack is right, its outer frames are missing."]);
+				"Outer frames are missing; what is shown of the stack is right." +
+				(model.places[frame] ? " Why: " + model.places[frame] + "." : "")]);
 	});
 	rows.push(["unnamed", "with frames that have no name", about.unnamed,
 		"Code for which the running Xen gave no symbol: shown by its address."]);
@@ -58,8 +59,9 @@ function showQuality(everything) {
 			return;
 		const part = make(byId("quality-bar"), "span", undefined, row[0]);
 		part.style.flexGrow = row[2] / due;
-		const line = make(byId("quality-rows"), "tr");
-		make(line, "td", row[1], "name");
+		const line = make(byId("quality-rows"), "tr"), cause = make(line, "td");
+		make(cause, "i", undefined, row[0]);
+		make(cause, "span", row[1]);
 		make(line, "td", number(row[2]), "count");
 		make(line, "td", percent(row[2], due), "count");
 		make(line, "td", row[3]);
