@@ -42,6 +42,7 @@ extern const struct xf_command xf_command_flamegraph;
 extern const struct xf_command xf_command_script;
 extern const struct xf_command xf_command_folded;
 extern const struct xf_command xf_command_export;
+extern const struct xf_command xf_command_diff;
 extern const struct xf_command xf_command_detach;
 extern const struct xf_command xf_command_unwind;
 

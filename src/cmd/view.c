@@ -64,6 +64,14 @@ bool xf_view_take_pcpu(void *view, const char *value)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+int xf_view_refuse_itself(const char *output)
+{
+	return xf_complain(XF_EXIT_USAGE,
+	                   "%s is the recording itself and would be overwritten; name another"
+	                   " output with -o FILE",
+	                   strcmp(output, "-") == 0 ? "standard output" : output);
+}
+
 static int write_output(const struct xf_view *view, const struct xf_input *input,
                         const struct xf_profile *profile, xf_view_write_t *write)
 {
@@ -71,11 +79,7 @@ static int write_output(const struct xf_view *view, const struct xf_input *input
 	int status;
 
 	if (xf_input_is(input, view->output))
-		return xf_complain(XF_EXIT_USAGE,
-		                   "%s is the recording itself and would be overwritten; name"
-		                   " another output with -o FILE",
-		                   strcmp(view->output, "-") == 0 ? "standard output"
-		                                                  : view->output);
+		return xf_view_refuse_itself(view->output);
 	status = xf_output_open(view->output, &output);
 	if (status)
 		return status;

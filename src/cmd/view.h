@@ -63,6 +63,9 @@ typedef int xf_view_write_t(const struct xf_view *view, const struct xf_input *i
 /* What follows the command line: reads and writes. Return: the exit status. */
 int xf_view_make(const struct xf_view *view, xf_view_write_t *write);
 
+/* For where @output is what is read. Return: the exit status, and it has been told. */
+int xf_view_refuse_itself(const char *output);
+
 /* All of a view's run, from its command line to its output. Return: the exit status. */
 int xf_view_run(const struct xf_command *command, int argc, char **argv, struct xf_view *view,
                 xf_view_write_t *write);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "output/comparison.h"
 #include "profile/profile.h"
 
 enum xf_flamegraph_colors {
@@ -31,5 +32,13 @@ struct xf_flamegraph_options {
 /* Return: 0 or -ENOMEM; the caller looks at ferror(@out). */
 int xf_flamegraph_write(FILE *out, const struct xf_profile *profile,
                         const struct xf_flamegraph_options *options);
+
+/*
+ * The same of two profiles: a frame is as wide as what it is worth in both together, red where that
+ * is more in B, blue where it is less. Of @options @colors and @reverse do not matter: the
+ * comparison's tree stands as it is.
+ */
+int xf_flamegraph_write_comparison(FILE *out, const struct xf_comparison *comparison,
+                                   const struct xf_flamegraph_options *options);
 
 #endif

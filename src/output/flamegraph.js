@@ -12,6 +12,7 @@ if (svg.localName !== "svg")
 var group = svg.querySelector("#frames"), status = svg.querySelector("#status");
 var ROW = +svg.dataset.row, PAD = +svg.dataset.pad, CHAR = +svg.dataset.char;
 var DOWN = "down" in svg.dataset; /* callees below their callers */
+var BOTH = "both" in svg.dataset; /* widths are not numbers of samples */
 var BASE = +svg.dataset.base, height = svg.viewBox.baseVal.height;
 var restText = "Click a frame to zoom, / to search, arrow keys and Enter to walk, Esc to reset";
 var frames = [], rows = [], zoomed = null, at = null, width = svg.viewBox.baseVal.width;
@@ -49,7 +50,7 @@ function read() {
 			y: +rect.getAttribute("y"), match: false
 		};
 		frame.depth = Math.round(Math.abs(BASE - frame.y) / ROW);
-		frame.isXen = (frame.depth > 1 ? /\b[xt]\d/ : /\bx\d/).test(node.getAttribute("class"));
+		frame.isXen = (frame.depth > 1 ? /\b([xt]|more|less)\d|\beven\b/ : /\bx\d/).test(node.getAttribute("class"));
 		/* The script's own tip takes the title's place; readers of the page keep the words. */
 		node.setAttribute("aria-label", text.replace("\n", ", "));
 		node.removeChild(title);
@@ -233,8 +234,8 @@ function search(text) {
 	}))
 		matched = from.count;
 	hint = query ? "\u201c" + query + "\u201d: " + percent(matched, from.count) + " of " +
-		(zoomed ? "the view" : "all samples") + " (" + number(matched) + "), " +
-		number(frameCount) + " frames" : "";
+		(zoomed ? "the view" : BOTH ? "both" : "all samples") +
+		(BOTH ? ", " : " (" + number(matched) + "), ") + number(frameCount) + " frames" : "";
 	tell();
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "output/columns.h"
 #include "output/embedded.h"
@@ -60,6 +61,25 @@ static const char *kind_name(enum xf_frame_kind kind)
 	return kind < XF_FRAME_KINDS && names[kind] ? names[kind] : "other";
 }
 
+/* What is known of a frame beside its name: of an incomplete stack, why. */
+static const char *place_of(enum xf_frame_kind kind, const char *name)
+{
+	static const struct {
+		const char *name;
+		const char *sentence;
+	} reasons[] = {
+#define XF_UNWIND_REASON(id, label, number, sentence) {"[incomplete: " label "]", sentence},
+#include "unwind/reasons.def"
+#undef XF_UNWIND_REASON
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (kind == XF_FRAME_INCOMPLETE && strcmp(reasons[i].name, name) == 0)
+			return reasons[i].sentence;
+	}
+	return NULL;
+}
+
 static void write_frames(FILE *out, const struct xf_calltree *tree)
 {
 	fputs(",\n\"kinds\":[", out);
@@ -68,9 +88,16 @@ static void write_frames(FILE *out, const struct xf_calltree *tree)
 	fputs("],\n\"frames\":[", out);
 	for (size_t i = 0; i < xf_calltree_nr_frames(tree); i++) {
 		struct xf_frame_id frame = {.index = (uint32_t)i};
+		enum xf_frame_kind kind = xf_calltree_kind(tree, frame);
+		const char *name = i ? xf_calltree_name(tree, frame) : "all";
+		const char *place = place_of(kind, name);
 
-		fprintf(out, "%s\n[%d,", i ? "," : "", (int)xf_calltree_kind(tree, frame));
-		write_string(out, i ? xf_calltree_name(tree, frame) : "all");
+		fprintf(out, "%s\n[%d,", i ? "," : "", (int)kind);
+		write_string(out, name);
+		if (place) {
+			fputc(',', out);
+			write_string(out, place);
+		}
 		fputc(']', out);
 	}
 	fputc(']', out);

@@ -13,26 +13,28 @@ function make(parent, name, text, className) {
 
 /* ---- Quality ---- */
 
-const REASONS = "Outer frames could not be found; what is there is right.";
-
 /* [class, words, samples, what it means]; of the whole recording, whatever is selected. */
 function qualityRows(everything) {
 	const rows = [
 		["whole", "whole stacks, with names", Math.max(0, about.count - about.incomplete -
 			about.unnamed), "All that was there is shown."],
-		["lost", "lost: no room to put it", about.lostSlot,
-			"All places for this pCPU\u2019s samples were waiting to be written."],
-		["lost", "lost: the interrupt came too late", about.lostNmi,
-			"The NMI had not arrived when the next one was due."],
-		["lost", "lost: trace buffer full", about.lostTrace,
-			"Xen\u2019s trace buffer was full; a slower rate or a larger buffer helps."],
+		["lost", "lost: eight samples were waiting", about.lostSlot,
+			"Something ran long without a look at softirqs, and is shown too small. Record at a " +
+			"lower frequency."],
+		["lost", "lost: the NMI did not arrive", about.lostNmi,
+			"Not before the next one was due. While Xen patches itself (live patches, microcode) " +
+			"it swallows NMIs; a high frequency leaves them little time."],
+		["lost", "lost: the trace buffer was full", about.lostTrace,
+			"The recorder got no CPU for long, or the buffers are small."],
 		["skipped", "skipped", about.skipped,
-			"A tick was due while no other pCPU was free to send the NMI: no sample was taken."]
+			"A tick was due while no other pCPU was free to send the NMI. What ran there is shown " +
+			"too small."]
 	];
 	model.names.forEach(function (name, frame) {
 		if (model.isKind(frame, "incomplete"))
-			rows.push(["incomplete", name.replace(/^\[|\]$/g, ""),
-				everything.functionTotal[frame], REASONS]);
+			rows.push(["incomplete", name.replace(/^\[|\]$/g, ""), everything.functionTotal[frame],
+				"Outer frames are missing; what is shown of the stack is right." +
+				(model.places[frame] ? " Why: " + model.places[frame] + "." : "")]);
 	});
 	rows.push(["unnamed", "with frames that have no name", about.unnamed,
 		"Code for which the running Xen gave no symbol: shown by its address."]);
@@ -57,8 +59,9 @@ function showQuality(everything) {
 			return;
 		const part = make(byId("quality-bar"), "span", undefined, row[0]);
 		part.style.flexGrow = row[2] / due;
-		const line = make(byId("quality-rows"), "tr");
-		make(line, "td", row[1], "name");
+		const line = make(byId("quality-rows"), "tr"), cause = make(line, "td");
+		make(cause, "i", undefined, row[0]);
+		make(cause, "span", row[1]);
 		make(line, "td", number(row[2]), "count");
 		make(line, "td", percent(row[2], due), "count");
 		make(line, "td", row[3]);

@@ -86,7 +86,7 @@ function readModel() {
 		nrNodes: about.nodes, nrEvents: about.events,
 		names: about.frames.map(function (frame) { return frame[1]; }),
 		kinds: about.frames.map(function (frame) { return about.kinds[frame[0]]; }),
-		/* file:line, where it is known */
+		/* file:line where it is known, or why a stack is incomplete */
 		places: about.frames.map(function (frame) { return frame[2] || ""; })
 	};
 	model.isKind = function (frame, kind) { return model.kinds[frame] === kind; };

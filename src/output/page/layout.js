@@ -25,66 +25,62 @@ function merged(frame) {
 	return { frame: frame, total: 0, nodes: [], weights: [], children: null };
 }
 
-/* Puts nodes of the stacks together by their frames. */
-function gather(model) {
-	const found = new Map();
+/* Puts nodes of the stacks together by their frames: for a tree's merged nodes, one after the other. */
+function gatherer(model) {
+	const place = new Int32Array(model.nrFrames).fill(-1);
+	let found = [];
 	return {
-		add: function (frame, node, weight) {
-			let into = found.get(frame);
-			if (!into)
-				found.set(frame, into = merged(frame));
+		add: function (node, weight) {
+			const frame = model.frame[node];
+			if (place[frame] < 0)
+				place[frame] = found.push(merged(frame)) - 1;
+			const into = found[place[frame]];
 			into.total += weight;
 			into.nodes.push(node);
 			into.weights.push(weight);
 		},
-		all: function () {
-			return Array.from(found.values()).sort(function (a, b) {
-				return model.rank[a.frame] - model.rank[b.frame];
-			});
+		take: function () {
+			const taken = found;
+			found = [];
+			taken.forEach(function (node) { place[node.frame] = -1; });
+			return taken.sort(function (a, b) { return model.rank[a.frame] - model.rank[b.frame]; });
 		}
 	};
 }
 
-/* Towards the callers. Many nodes have the same caller: it is met once, with what they all weigh. */
-function expandCallers(model, from, scratch) {
-	const callers = gather(model), met = [];
-	for (let i = 0; i < from.nodes.length; i++) {
-		const caller = model.parent[from.nodes[i]];
-		if (!caller)
-			continue;
-		if (!scratch[caller])
-			met.push(caller);
-		scratch[caller] += from.weights[i];
+/* Towards the callers. No two nodes here have the same one: they would be two nodes of one frame on one
+   caller, which the stacks do not have. */
+function expandCallers(model, from, gathered) {
+	const nodes = from.nodes, weights = from.weights;
+	for (let i = 0; i < nodes.length; i++) {
+		const caller = model.parent[nodes[i]];
+		if (caller)
+			gathered.add(caller, weights[i]);
 	}
-	met.forEach(function (caller) {
-		callers.add(model.frame[caller], caller, scratch[caller]);
-		scratch[caller] = 0;
-	});
-	return callers.all();
+	return gathered.take();
 }
 
-function expandCallees(model, sums, from) {
-	const callees = gather(model);
+function expandCallees(model, sums, from, gathered) {
 	from.nodes.forEach(function (node) {
 		const end = model.end[node];
 		for (let child = node + 1; child < end; child = model.end[child]) {
 			if (sums.total[child])
-				callees.add(model.frame[child], child, sums.total[child]);
+				gathered.add(child, sums.total[child]);
 		}
 	});
-	return callees.all();
+	return gathered.take();
 }
 
 function mergedTree(model, sums, root, towardsCallers) {
-	const scratch = towardsCallers ? new Float64Array(model.nrNodes) : null;
+	const gathered = gatherer(model);
 	return {
 		root: root,
 		total: function (node) { return node.total; },
 		frame: function (node) { return node.frame; },
 		each: function (node, visit) {
 			if (!node.children)
-				node.children = towardsCallers ? expandCallers(model, node, scratch) :
-					expandCallees(model, sums, node);
+				node.children = towardsCallers ? expandCallers(model, node, gathered) :
+					expandCallees(model, sums, node, gathered);
 			node.children.forEach(visit);
 		}
 	};
@@ -92,12 +88,12 @@ function mergedTree(model, sums, root, towardsCallers) {
 
 /* All stacks upside down: the innermost functions at the root. */
 function callersTree(model, sums) {
-	const innermost = gather(model), root = merged(0);
+	const innermost = gatherer(model), root = merged(0);
 	for (let i = 1; i < model.nrNodes; i++) {
 		if (sums.self[i])
-			innermost.add(model.frame[i], i, sums.self[i]);
+			innermost.add(i, sums.self[i]);
 	}
-	root.children = innermost.all();
+	root.children = innermost.take();
 	root.total = sums.total[0];
 	return mergedTree(model, sums, root, true);
 }

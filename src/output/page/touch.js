@@ -165,7 +165,9 @@ function nextMatch(step) {
 
 /* Takes back one thing, the last first. */
 function back() {
-	if (at && !(state.path.length && at.path.length === state.path.length))
+	if (byId("quality").open)
+		byId("quality").open = false;
+	else if (at && !(state.path.length && at.path.length === state.path.length))
 		select(null);
 	else if (state.query)
 		setQuery("");
