@@ -110,11 +110,10 @@ static const struct xf_option options[] = {
 static int open_side(const struct request *request, const char *path, struct sides *sides, int side)
 {
 	struct xf_error error = {0};
-	int status = xf_input_open(path, &sides->inputs[side]);
+	int status = xf_input_open_any(path, &sides->inputs[side]);
 
-	if (!status &&
-	    xf_profile_build(sides->inputs[side].recording, &request->common.view.profile,
-	                     &sides->profiles[side], &error))
+	if (!status && xf_input_profile(&sides->inputs[side], &request->common.view.profile,
+	                                &sides->profiles[side], &error))
 		status = xf_input_complain(&sides->inputs[side], &error);
 	return status;
 }

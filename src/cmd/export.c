@@ -15,35 +15,35 @@ struct format {
 	const char *name;
 	const char *file; /* written where no other is named */
 	int (*write)(FILE *out, const struct xf_profile *profile);
-	bool timeline;  /* it shows each sample's time ... */
-	bool addresses; /* ... or addresses */
-	bool by_none;   /* domains are not frames but something of the format's own */
+	enum xf_timeline_wish timeline; /* whether it shows each sample's time ... */
+	bool addresses;                 /* ... or addresses */
+	bool by_none; /* domains are not frames but something of the format's own */
 };
 
 static const struct format formats[] = {
         {.name = "pprof",
          .file = "xenflame.pb.gz",
          .write = xf_pprof_write,
-         .timeline = true,
+         .timeline = XF_TIMELINE_IF_KNOWN,
          .addresses = true},
         {.name = "speedscope",
          .file = "xenflame.speedscope.json",
          .write = xf_speedscope_write,
-         .timeline = true},
+         .timeline = XF_TIMELINE_IF_KNOWN},
         {.name = "firefox",
          .file = "xenflame.firefox.json",
          .write = xf_firefox_write,
-         .timeline = true,
+         .timeline = XF_TIMELINE_NEEDED,
          .by_none = true},
         {.name = "chrome",
          .file = "xenflame.trace.json",
          .write = xf_chrome_write,
-         .timeline = true},
+         .timeline = XF_TIMELINE_NEEDED},
         {.name = "callgrind", .file = "callgrind.out.xenflame", .write = xf_callgrind_write},
         {.name = "perf",
          .file = "xenflame.perf.data",
          .write = xf_perf_write,
-         .timeline = true,
+         .timeline = XF_TIMELINE_NEEDED,
          .addresses = true,
          .by_none = true},
         {.name = "folded", .file = "xenflame.folded", .write = xf_folded_write},
@@ -121,6 +121,7 @@ static int run(int argc, char **argv)
 	struct request request = {.view = {.input = XF_DEFAULT_RECORDING,
 	                                   .profile = XF_PROFILE_DEFAULTS,
 	                                   .wants_profile = true,
+	                                   .takes_text = true,
 	                                   .settle = settle}};
 
 	return xf_view_run(&xf_command_export, argc, argv, &request.view, write_export);

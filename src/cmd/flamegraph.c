@@ -19,7 +19,7 @@ static bool take_html(void *context, const char *value)
 
 	(void)value;
 	request->html = true;
-	request->common.view.profile.timeline = true;
+	request->common.view.profile.timeline = XF_TIMELINE_NEEDED;
 	if (request->common.view.output == default_svg)
 		request->common.view.output = default_html;
 	return true;
@@ -78,7 +78,8 @@ static int run(int argc, char **argv)
 	struct request request = {.common = {.view = {.input = XF_DEFAULT_RECORDING,
 	                                              .output = default_svg,
 	                                              .profile = XF_PROFILE_DEFAULTS,
-	                                              .wants_profile = true},
+	                                              .wants_profile = true,
+	                                              .takes_text = true},
 	                                     .graph = XF_FLAMEGRAPH_DEFAULTS}};
 
 	return xf_view_run(&xf_command_flamegraph, argc, argv, &request.common.view,

@@ -190,7 +190,8 @@ static int run(int argc, char **argv)
 	struct request request = {.view = {.input = XF_DEFAULT_RECORDING,
 	                                   .output = "-",
 	                                   .profile = XF_PROFILE_DEFAULTS,
-	                                   .wants_profile = true},
+	                                   .wants_profile = true,
+	                                   .takes_text = true},
 	                          .report = {.header = true}};
 
 	return xf_view_run(&xf_command_report, argc, argv, &request.view, write_report);

@@ -11,7 +11,7 @@
 
 /* The profile that is shown, where it is not the one to begin with. */
 struct shown {
-	const struct xf_recording *recording;
+	const struct xf_input *input;
 	struct xf_profile *profile;
 };
 
@@ -23,7 +23,7 @@ static int build(void *context, const struct xf_profile_options *selection,
 
 	xf_profile_free(shown->profile);
 	shown->profile = NULL;
-	code = xf_profile_build(shown->recording, selection, &shown->profile, error);
+	code = xf_input_profile(shown->input, selection, &shown->profile, error);
 	*profile = shown->profile;
 	return code;
 }
@@ -36,7 +36,7 @@ bool xf_report_can_draw(void)
 int xf_report_on_terminal(const struct xf_view *view, const struct xf_input *input,
                           const struct xf_profile *profile)
 {
-	struct shown shown = {.recording = input->recording};
+	struct shown shown = {.input = input};
 	const char *no_colour = getenv("NO_COLOR"); /* https://no-color.org */
 	struct xf_error error = {0};
 	bool own = isatty(STDIN_FILENO); /* otherwise the recording may come from there */

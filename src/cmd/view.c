@@ -95,10 +95,11 @@ int xf_view_make(const struct xf_view *view, xf_view_write_t *write)
 	struct xf_profile *profile = NULL;
 	struct xf_error error = {0};
 	struct xf_input input;
-	int status = xf_input_open(view->input, &input);
+	int status = view->takes_text ? xf_input_open_any(view->input, &input)
+	                              : xf_input_open(view->input, &input);
 
 	if (!status && view->wants_profile &&
-	    xf_profile_build(input.recording, &view->profile, &profile, &error))
+	    xf_input_profile(&input, &view->profile, &profile, &error))
 		status = xf_input_complain(&input, &error);
 	if (!status)
 		status = write_output(view, &input, profile, write);

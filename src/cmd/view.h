@@ -18,6 +18,7 @@ struct xf_view {
 	const char *output;
 	struct xf_profile_options profile;
 	bool wants_profile; /* false: made of the samples one by one */
+	bool takes_text;    /* folded stacks and perf script's text as well as recordings */
 	/* Completes the request once all options are read; NULL: it is complete. Return: whether it
 	   makes sense; told otherwise. */
 	bool (*settle)(struct xf_view *view);

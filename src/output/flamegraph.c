@@ -129,15 +129,15 @@ static uint32_t shade_of(const char *name)
 static void write_class(const struct graph *graph, enum xf_frame_kind kind, const char *name)
 {
 	static const char *const classes[XF_FRAME_KINDS] = {
-	        [XF_FRAME_ROOT] = "r",    [XF_FRAME_DOMAIN] = "d", [XF_FRAME_VCPU] = "v",
-	        [XF_FRAME_PCPU] = "v",    [XF_FRAME_GUEST] = "gk", [XF_FRAME_XEN] = "x",
-	        [XF_FRAME_UNKNOWN] = "u", [XF_FRAME_IDLE] = "i",   [XF_FRAME_INCOMPLETE] = "n",
-	        [XF_FRAME_AGENT] = "a",
+	        [XF_FRAME_ROOT] = "r",    [XF_FRAME_DOMAIN] = "d",   [XF_FRAME_VCPU] = "v",
+	        [XF_FRAME_PCPU] = "v",    [XF_FRAME_GUEST] = "gk",   [XF_FRAME_XEN] = "x",
+	        [XF_FRAME_UNKNOWN] = "u", [XF_FRAME_IDLE] = "i",     [XF_FRAME_INCOMPLETE] = "n",
+	        [XF_FRAME_AGENT] = "a",   [XF_FRAME_FUNCTION] = "x",
 	};
 
 	if (is_tinted(graph, kind))
 		fprintf(graph->out, "t%" PRIu32, (graph->domain - 1) % TINTS);
-	else if (kind == XF_FRAME_XEN)
+	else if (kind == XF_FRAME_XEN || kind == XF_FRAME_FUNCTION)
 		fprintf(graph->out, "x%" PRIu32, shade_of(name));
 	else if (kind == XF_FRAME_GUEST && is_user(name))
 		fputs("gu", graph->out);
@@ -291,6 +291,7 @@ static void write_legend(const struct graph *graph)
 		const char *label;
 	} entries[] = {
 	        {XF_FRAME_XEN, false, "x3", "Xen"},
+	        {XF_FRAME_FUNCTION, false, "x3", "function"},
 	        {XF_FRAME_AGENT, false, "a", "xenflame itself"},
 	        {XF_FRAME_GUEST, false, "gk", "guest kernel"},
 	        {XF_FRAME_GUEST, true, "gu", "guest user"},

@@ -6,7 +6,7 @@ static const struct xf_kind kinds[XF_FRAME_KINDS] = {
         [XF_FRAME_PCPU] = {"lightblue", ""},   [XF_FRAME_GUEST] = {"green", "guest"},
         [XF_FRAME_XEN] = {"orange", "xen"},    [XF_FRAME_AGENT] = {"magenta", "xenflame-agent"},
         [XF_FRAME_UNKNOWN] = {"brown", "xen"}, [XF_FRAME_IDLE] = {"transparent", ""},
-        [XF_FRAME_INCOMPLETE] = {"red", ""},
+        [XF_FRAME_INCOMPLETE] = {"red", ""},   [XF_FRAME_FUNCTION] = {"orange", ""},
 };
 
 const struct xf_kind *xf_kind_of(enum xf_frame_kind kind)

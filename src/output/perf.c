@@ -62,11 +62,17 @@ struct place {
 	uint64_t address; /* within it */
 };
 
+struct thread {
+	uint32_t process;
+	uint32_t number;
+};
+
 struct writer {
 	FILE *out; /* NULL: only the size is asked for */
 	uint64_t size;
 	const struct xf_profile *profile;
-	struct place *places; /* of each frame */
+	struct place *places;   /* of each frame */
+	struct thread *threads; /* of each group */
 	int code;
 };
 
@@ -218,18 +224,35 @@ static void write_symbols(struct writer *writer)
 
 /* ---- Threads and samples --------------------------------------------------------------------- */
 
-/* A process is a domain: the number of its first thread, as Linux has it. */
-static uint32_t process_of(const struct xf_profile_group *group)
+/* The number of a domain's process is told from its own, and a vCPU's from both, where vCPUs have
+   numbers of a sane size; perf's text has Linux's thread numbers in their place. */
+#define VCPUS_OF_A_DOMAIN 10000u
+
+static void number_threads(struct writer *writer)
 {
-	return 10000 * (1u + group->domid);
+	const struct xf_profile *profile = writer->profile;
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < profile->nr_groups; i++)
+		most = profile->groups[i].vcpu > most ? profile->groups[i].vcpu : most;
+	for (size_t i = 0; i < profile->nr_groups; i++) {
+		const struct xf_profile_group *group = &profile->groups[i];
+		struct thread *thread = &writer->threads[i];
+		bool again = i && group[-1].domain.index == group->domain.index;
+
+		if (most < VCPUS_OF_A_DOMAIN) {
+			thread->process = VCPUS_OF_A_DOMAIN * (1u + group->domid);
+			thread->number = thread->process + group->vcpu;
+			continue;
+		}
+		thread->process = again ? thread[-1].process : (uint32_t)i + 1;
+		thread->number = again && group[-1].vcpu == group->vcpu ? thread[-1].number
+		                                                        : (uint32_t)i + 1;
+	}
 }
 
-static uint32_t thread_of(const struct xf_profile_group *group)
-{
-	return process_of(group) + group->vcpu;
-}
-
-static void write_thread(struct writer *writer, const struct xf_profile_group *group)
+static void write_thread(struct writer *writer, const struct xf_profile_group *group,
+                         const struct thread *thread)
 {
 	size_t size;
 	char *shown =
@@ -238,8 +261,8 @@ static void write_thread(struct writer *writer, const struct xf_profile_group *g
 	if (!shown)
 		return;
 	put_head(writer, PERF_RECORD_COMM, 0, 16 + name_bytes(size));
-	put32(writer, process_of(group));
-	put32(writer, thread_of(group));
+	put32(writer, thread->process);
+	put32(writer, thread->number);
 	put_name(writer, shown, size);
 	free(shown);
 }
@@ -249,10 +272,10 @@ static void write_threads(struct writer *writer)
 	const struct xf_profile *profile = writer->profile;
 
 	for (size_t i = 0; i < profile->nr_groups; i++) {
-		const struct xf_profile_group *group = &profile->groups[i];
+		const struct thread *thread = &writer->threads[i];
 
-		if (!i || thread_of(group) != thread_of(&group[-1]))
-			write_thread(writer, group);
+		if (!i || thread->number != thread[-1].number)
+			write_thread(writer, &profile->groups[i], thread);
 	}
 }
 
@@ -268,8 +291,8 @@ static void write_sample(struct writer *writer, const struct xf_event *event)
 
 	put_head(writer, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, 56 + 8 * (nr + 1 + !whole));
 	put64(writer, writer->places[node->frame.index].address);
-	put32(writer, process_of(group));
-	put32(writer, thread_of(group));
+	put32(writer, writer->threads[event->group].process);
+	put32(writer, writer->threads[event->group].number);
 	put64(writer, event->time + 1); /* perf takes 0 for none */
 	put32(writer, group->pcpu);
 	put32(writer, 0);
@@ -416,9 +439,14 @@ int xf_perf_write(FILE *out, const struct xf_profile *profile)
 	uint64_t data_bytes;
 
 	writer.places = calloc(xf_calltree_nr_frames(profile->tree), sizeof(*writer.places));
-	if (!writer.places)
+	writer.threads = calloc(profile->nr_groups + 1, sizeof(*writer.threads));
+	if (!writer.places || !writer.threads) {
+		free(writer.places);
+		free(writer.threads);
 		return -ENOMEM;
+	}
 	find_places(&writer);
+	number_threads(&writer);
 	write_records(&writer);
 	data_bytes = writer.size;
 	writer.size = 0;
@@ -429,5 +457,6 @@ int xf_perf_write(FILE *out, const struct xf_profile *profile)
 		write_features(&writer);
 	}
 	free(writer.places);
+	free(writer.threads);
 	return writer.code;
 }

@@ -29,6 +29,7 @@ static size_t merge_rows(struct xf_breakdown_row *rows, size_t nr)
 		rows[last].counts.guest += rows[i].counts.guest;
 		rows[last].counts.xen += rows[i].counts.xen;
 		rows[last].counts.idle += rows[i].counts.idle;
+		rows[last].counts.other += rows[i].counts.other;
 		rows[last].counts.incomplete += rows[i].counts.incomplete;
 		rows[last].counts.unnamed += rows[i].counts.unnamed;
 	}
@@ -39,7 +40,8 @@ static struct xf_breakdown_row row_of(const struct xf_profile *profile,
                                       const struct xf_profile_group *group, enum xf_breakdown_by by)
 {
 	const struct xf_profile_counts *counts = &group->counts;
-	struct xf_breakdown_row row = {.samples = counts->guest + counts->xen + counts->idle,
+	struct xf_breakdown_row row = {.samples = counts->guest + counts->xen + counts->idle +
+	                                          counts->other,
 	                               .counts = *counts,
 	                               .kind = XF_FRAME_PCPU};
 

@@ -316,11 +316,12 @@ int xf_calltree_invert(const struct xf_calltree *tree, struct xf_calltree **inve
 const char *xf_frame_kind_name(enum xf_frame_kind kind)
 {
 	static const char *const names[XF_FRAME_KINDS] = {
-	        [XF_FRAME_ROOT] = "root",   [XF_FRAME_DOMAIN] = "domain",
-	        [XF_FRAME_VCPU] = "vcpu",   [XF_FRAME_PCPU] = "pcpu",
-	        [XF_FRAME_GUEST] = "guest", [XF_FRAME_XEN] = "xen",
-	        [XF_FRAME_AGENT] = "agent", [XF_FRAME_UNKNOWN] = "unknown",
-	        [XF_FRAME_IDLE] = "idle",   [XF_FRAME_INCOMPLETE] = "incomplete",
+	        [XF_FRAME_ROOT] = "root",         [XF_FRAME_DOMAIN] = "domain",
+	        [XF_FRAME_VCPU] = "vcpu",         [XF_FRAME_PCPU] = "pcpu",
+	        [XF_FRAME_GUEST] = "guest",       [XF_FRAME_XEN] = "xen",
+	        [XF_FRAME_AGENT] = "agent",       [XF_FRAME_UNKNOWN] = "unknown",
+	        [XF_FRAME_IDLE] = "idle",         [XF_FRAME_INCOMPLETE] = "incomplete",
+	        [XF_FRAME_FUNCTION] = "function",
 	};
 
 	return kind < XF_FRAME_KINDS && names[kind] ? names[kind] : "other";

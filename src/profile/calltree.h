@@ -34,6 +34,7 @@ enum xf_frame_kind {
 	XF_FRAME_UNKNOWN,    /* hypervisor text without a name */
 	XF_FRAME_IDLE,       /* nothing was running; the Idle domain too */
 	XF_FRAME_INCOMPLETE, /* here frames are missing; the name says why */
+	XF_FRAME_FUNCTION,   /* a function of a text that does not say whose it is */
 	XF_FRAME_KINDS,
 };
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/images.h"
 #include "profile/index.h"
+#include "profile/parts.h"
 #include "profile/stacks.h"
 
 /* What makes two samples stand on the same node: their place in the tree below Xen's frames, and
@@ -481,7 +481,7 @@ static const char *text_of(const struct xf_recording *recording, const char *key
 	return value ? value : "";
 }
 
-static void count_samples(struct xf_profile *profile)
+void xf_profile_count(struct xf_profile *profile)
 {
 	for (size_t i = 0; i < profile->nr_groups; i++) {
 		const struct xf_profile_counts *counts = &profile->groups[i].counts;
@@ -489,10 +489,12 @@ static void count_samples(struct xf_profile *profile)
 		profile->counts.guest += counts->guest;
 		profile->counts.xen += counts->xen;
 		profile->counts.idle += counts->idle;
+		profile->counts.other += counts->other;
 		profile->counts.incomplete += counts->incomplete;
 		profile->counts.unnamed += counts->unnamed;
 	}
-	profile->samples = profile->counts.guest + profile->counts.xen + profile->counts.idle;
+	profile->samples = profile->counts.guest + profile->counts.xen + profile->counts.idle +
+	                   profile->counts.other;
 }
 
 static bool wants_pcpu(const struct builder *builder, uint32_t pcpu)
@@ -531,7 +533,7 @@ static void keep_books(struct builder *builder)
 	struct xf_profile *profile = builder->profile;
 	uint64_t end = xf_recording_info_number(recording, "end.tsc", builder->last_tsc);
 
-	count_samples(profile);
+	xf_profile_count(profile);
 	count_missing(builder);
 	profile->frequency = xf_recording_info_number(recording, "frequency", 0);
 	profile->start_time = xf_recording_start_time(recording);
@@ -544,9 +546,8 @@ static void keep_books(struct builder *builder)
 }
 
 /* Groups get their order, and the timeline's events follow them. Return: 0 or -ENOMEM. */
-static int order_groups(struct builder *builder)
+int xf_profile_order_groups(struct xf_profile *profile)
 {
-	struct xf_profile *profile = builder->profile;
 	uint32_t *places = calloc(profile->nr_groups, sizeof(*places));
 	int code;
 
@@ -555,7 +556,7 @@ static int order_groups(struct builder *builder)
 	for (size_t i = 0; i < profile->nr_groups; i++)
 		profile->groups[i].found = (uint32_t)i;
 	qsort_r(profile->groups, profile->nr_groups, sizeof(*profile->groups), compare_groups,
-	        builder->tree);
+	        profile->tree);
 	for (size_t i = 0; i < profile->nr_groups; i++)
 		places[profile->groups[i].found] = (uint32_t)i;
 	code = xf_timeline_finish(&profile->timeline, places);
@@ -602,7 +603,7 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 		keep_books(&builder);
 		if (!builder.profile->samples)
 			code = xf_profile_refuse(recording, options, error);
-		else if (order_groups(&builder) ||
+		else if (xf_profile_order_groups(builder.profile) ||
 		         (options->addresses && xf_profile_take_images(builder.profile, recording)))
 			code = xf_fail(error, -ENOMEM, "no memory for the profile");
 	}

@@ -22,22 +22,30 @@
 #define XF_DOMID_IDLE 0x7fff
 #define XF_ANY_PCPU   UINT32_MAX
 
+/* Whether the samples are to be kept in the order of time, too. */
+enum xf_timeline_wish {
+	XF_TIMELINE_NONE,
+	XF_TIMELINE_NEEDED,
+	XF_TIMELINE_IF_KNOWN, /* a text may have no times */
+};
+
 struct xf_profile_options {
 	bool by_domain;     /* lowest frames: the domain ... */
 	bool by_vcpu;       /* ... its vCPU ... */
 	bool by_pcpu;       /* ... and the pCPU that it ran on */
 	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
 	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
-	bool timeline;      /* keep the samples in the order of time, too */
-	bool addresses;     /* Xen's frames bear addresses: a function may be several frames */
+	enum xf_timeline_wish timeline;
+	bool addresses; /* Xen's frames bear addresses: a function may be several frames */
 };
 #define XF_PROFILE_DEFAULTS ((struct xf_profile_options){.by_domain = true, .pcpu = XF_ANY_PCPU})
 
-/* Every sample is in exactly one of the first three; @incomplete is part of @xen. */
+/* Every sample is in exactly one of the first four; @incomplete is part of @xen or @other. */
 struct xf_profile_counts {
 	uint64_t guest;
 	uint64_t xen;
 	uint64_t idle;
+	uint64_t other; /* of a text that does not say whose code it was */
 	uint64_t incomplete;
 	uint64_t unnamed; /* Xen's, with at least one frame that has no name */
 };
