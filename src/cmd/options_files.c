@@ -139,7 +139,7 @@ static bool begins_as_recording(const void *bytes, size_t size)
 {
 	size_t magic = strlen(XF_FILE_MAGIC);
 
-	return !size || memcmp(bytes, XF_FILE_MAGIC, size < magic ? size : magic) == 0;
+	return !bytes || memcmp(bytes, XF_FILE_MAGIC, size < magic ? size : magic) == 0;
 }
 
 static int recognize_any(const void *bytes, size_t size, struct xf_error *error)

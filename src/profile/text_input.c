@@ -281,8 +281,8 @@ static bool is_script(struct xf_text_lines lines)
 	lines.allocated = 0;
 	do
 		got = xf_text_next_line(&lines, NULL);
-	while (got > 0 && (!lines.line[0] || lines.line[0] == '#'));
-	if (got > 0)
+	while (got > 0 && lines.line && (!lines.line[0] || lines.line[0] == '#'));
+	if (got > 0 && lines.line)
 		found = xf_text_is_event(lines.line, &stack);
 	free(lines.line);
 	return found;
