@@ -31,16 +31,17 @@ __attribute__((noinline)) static size_t go_deeper(unsigned int depth, unsigned i
 	return frames;
 }
 
-size_t bench_libunwind_walk(unsigned int depth, unsigned int count)
+size_t bench_libunwind_walk(unsigned int depth, unsigned int count, bool caching)
 {
+	unw_set_caching_policy(unw_local_addr_space, caching ? UNW_CACHE_GLOBAL : UNW_CACHE_NONE);
 	return go_deeper(depth, count);
 }
 
 #else
 
-size_t bench_libunwind_walk(unsigned int depth, unsigned int count)
+size_t bench_libunwind_walk(unsigned int depth, unsigned int count, bool caching)
 {
-	(void)depth, (void)count;
+	(void)depth, (void)count, (void)caching;
 	return 0;
 }
 

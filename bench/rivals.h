@@ -21,8 +21,11 @@ size_t bench_dwfl_walk(struct bench_dwfl *dwfl, const struct bench_samples *samp
 size_t bench_dwfl_agree(struct bench_dwfl *dwfl, const struct bench_samples *samples,
                         const struct xf_unwind_table *table);
 
-/* libunwind's unw_step over this very process's stack, made @depth calls deeper for that, @count
- * times. Return: the number of frames; 0 where libunwind was not there when this was built. */
-size_t bench_libunwind_walk(unsigned int depth, unsigned int count);
+/*
+ * libunwind's unw_step over this very process's stack, made @depth calls deeper for that, @count
+ * times. With @caching it decodes the few rows of that stack once for all times. Return: the number
+ * of frames; 0 where libunwind was not there when this was built.
+ */
+size_t bench_libunwind_walk(unsigned int depth, unsigned int count, bool caching);
 
 #endif

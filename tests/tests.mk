@@ -8,8 +8,8 @@ T := build/test
 TEST_CFLAGS := $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Itests -I.
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_programs := $(unit_sources:tests/unit/%.c=$(T)/%)
-testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c image.c payload.c stream.c syms.c) \
-	src/cmd/program.c src/cmd/record_target.c)
+testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c image.c kcore.c kernel.c payload.c stream.c syms.c vmlinuz.c) \
+	src/cmd/program.c src/cmd/record_kernel.c src/cmd/record_target.c)
 test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o) \
 	$(T)/tests/read_file.o
 
@@ -72,7 +72,7 @@ $(T)/examine_hostile: tests/hostile/examine.c tests/read_file.c $(pure_sources:%
 	$(Q)$(CC) $(CFLAGS) -Itests -I. $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
 # Made-up recordings, for tests/golden/run, tests/exports/run and tests/browser/run.
-$(T)/make_recording: tests/golden/make_recording.c $(pure_sources:%.c=$(B)/%.o)
+$(T)/make_recording: tests/golden/make_recording.c tests/golden/guest_kernel.c $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)

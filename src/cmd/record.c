@@ -20,6 +20,7 @@
 
 #define DEFAULT_FREQUENCY 99u
 #define MAX_FREQUENCY     10000u
+#define DEFAULT_GUESTS    "0"
 #define PROGRESS_MS       250
 
 static const char *const help[] = {
@@ -36,6 +37,7 @@ struct request {
 	unsigned int frequency;
 	double seconds;     /* 0: no limit */
 	const char *output; /* NULL: none was named */
+	const char *guests;
 	bool verbose;
 	bool self_test;
 	char **command; /* NULL: none */
@@ -211,7 +213,8 @@ static void say_rest(const struct totals *totals)
 /* The line at the end: what the file holds, read back from the file itself. */
 static void summarize_file(const char *path, const struct totals *totals)
 {
-	struct xf_profile_options profile_options = XF_PROFILE_DEFAULTS;
+	struct xf_profile_options profile_options = {
+	        .by_domain = true, .pcpu = XF_ANY_PCPU, .without_guests = true};
 	struct xf_profile *profile = NULL;
 	struct xf_error error = {0};
 	struct xf_input input;
@@ -314,6 +317,7 @@ static int run_request(const struct request *request)
 {
 	struct recording recording = {.request = request,
 	                              .recorder.frequency = request->frequency,
+	                              .recorder.guests = request->guests,
 	                              .recorder.verbose = request->verbose,
 	                              .recorder.file.target.fd = -1,
 	                              .child_gate = -1};
@@ -327,6 +331,10 @@ static int run_request(const struct request *request)
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
 	else if (xf_recorder_open(recorder, request->output, &error) != 0)
 		status = xf_complain(xf_recorder_output_exit(&error), "%s", error.text);
+	else if (xf_recorder_prepare_guests(recorder, &error) != 0)
+		status = xf_complain(error.code == -EINVAL ? XF_EXIT_USAGE
+		                                           : xf_recorder_output_exit(&error),
+		                     "%s", error.text);
 	else if (fork_command(&recording, &error) != 0 || xf_recorder_start(recorder, &error) != 0)
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
 	else
@@ -365,6 +373,14 @@ static bool take_output(void *context, const char *value)
 	struct request *request = context;
 
 	request->output = value;
+	return true;
+}
+
+static bool take_guests(void *context, const char *value)
+{
+	struct request *request = context;
+
+	request->guests = value;
 	return true;
 }
 
@@ -416,7 +432,7 @@ static int self_test(const struct request *request)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.frequency = DEFAULT_FREQUENCY};
+	struct request request = {.frequency = DEFAULT_FREQUENCY, .guests = DEFAULT_GUESTS};
 	struct xf_error error = {0};
 	int status;
 
@@ -442,6 +458,8 @@ static const struct xf_option options[] = {
          take_seconds},
         {"output", 'o', "FILE",
          "the recording (default: " XF_DEFAULT_RECORDING "; -: standard output)", take_output},
+        {"guests", 'g', "DOMAIN,...",
+         "whose stacks are read, too: names, domids, all or none (default: dom0's)", take_guests},
         {"verbose", 'v', NULL, "tell each step", take_verbose},
         {"self-test", 0, NULL, "record for 5 s, tell whether all is kept that is promised",
          take_self_test},
@@ -450,7 +468,8 @@ static const struct xf_option options[] = {
 
 const struct xf_command xf_command_record = {
         .name = "record",
-        .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-v] [--self-test] [-- COMMAND...]",
+        .synopsis =
+                "[-F HZ] [-t SECONDS] [-o FILE] [-g DOMAIN,...] [-v] [--self-test] [-- COMMAND...]",
         .summary = "profiles this host into a file",
         .help = help,
         .options = options,

@@ -12,6 +12,9 @@
 
 #include "xen/payload.h"
 
+/* By which its parts in the recording know each other. */
+#define DOM0_KERNEL 0u
+
 static int write_all(void *context, const void *bytes, size_t size)
 {
 	const struct xf_record_file *file = context;
@@ -107,6 +110,42 @@ int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host 
 	if (result)
 		return xf_record_file_failed(file, result, error);
 	return xf_record_file_write_domains(file, error);
+}
+
+int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_agent_config *config,
+                                struct xf_error *error)
+{
+	char text[8 * XF_MAX_GUESTS] = "";
+	size_t used = 0;
+	int result;
+
+	for (uint32_t i = 0; i < config->nr_guests && i < XF_MAX_GUESTS; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? "," : "",
+		                         config->guest_domids[i]);
+	if (!config->nr_guests)
+		return 0;
+	result = xf_recording_write_info(file->writer, "guests", "%s",
+	                                 config->nr_guests == XF_GUESTS_ALL ? "all" : text);
+	return result ? xf_record_file_failed(file, result, error) : 0;
+}
+
+int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,
+                                struct xf_error *error)
+{
+	struct xf_recording_kernel_of of = {.domid = 0, .kernel = DOM0_KERNEL};
+	struct xf_recording_writer *writer = file->writer;
+	int result = xf_recording_write_kernel(writer, DOM0_KERNEL, kernel->name);
+
+	if (!result)
+		result = xf_recording_write_kernel_symbols(writer, DOM0_KERNEL, kernel->symbols);
+	if (!result && kernel->orc.entries)
+		result = xf_recording_write_kernel_orc(writer, DOM0_KERNEL, &kernel->text,
+		                                       &kernel->orc);
+	for (size_t i = 0; !result && i < kernel->nr_code; i++)
+		result = xf_recording_write_kernel_code(writer, DOM0_KERNEL, &kernel->code[i]);
+	if (!result)
+		result = xf_recording_write_kernel_of(writer, &of);
+	return result ? xf_record_file_failed(file, result, error) : 0;
 }
 
 static int add_symbol(void *context, uint64_t address, uint64_t size, const char *name)

@@ -10,6 +10,7 @@
 #include "profile/recording.h"
 #include "xen/domains.h"
 #include "xen/host.h"
+#include "xen/kernel.h"
 #include "xen/session.h"
 
 struct xf_record_file {
@@ -32,6 +33,14 @@ int xf_record_file_failed(const struct xf_record_file *file, int code, struct xf
 /* All that is needed to read the samples elsewhere: versions, clock, symbols, Xen's code. */
 int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host *host,
                               unsigned int frequency, struct xf_error *error);
+
+/* Whose stacks are read. */
+int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_agent_config *config,
+                                struct xf_error *error);
+
+/* Dom0's kernel, which runs until further notice. */
+int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,
+                                struct xf_error *error);
 
 /* The agent's own code, once it is known where it was loaded, and since when it samples. */
 int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_host *host,

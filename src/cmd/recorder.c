@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/options.h"
+#include "xen/guests.h"
 
 #define FLUSH_MS 1000
 
@@ -69,7 +70,19 @@ static void note_time(struct xf_recorder *recorder, uint64_t tsc)
 		recorder->last_tsc = tsc;
 }
 
-static void take_sample(void *context, const struct xf_sample *sample)
+/* The stacks of its guest come before the sample, as profile/format.h has it. */
+static int write_sample(struct xf_recording_writer *writer, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < nr; i++)
+		result = xf_recording_write_guest_stack(writer, guests[i]);
+	return result ? result : xf_recording_write_sample(writer, sample);
+}
+
+static void take_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
 	struct xf_recorder *recorder = context;
 
@@ -77,7 +90,7 @@ static void take_sample(void *context, const struct xf_sample *sample)
 	recorder->ahead += sample->tsc > now_tsc();
 	note_time(recorder, sample->tsc);
 	if (!recorder->deaf && !recorder->write_error)
-		recorder->write_error = xf_recording_write_sample(recorder->file.writer, sample);
+		recorder->write_error = write_sample(recorder->file.writer, sample, guests, nr);
 }
 
 static void take_idle(void *context, const struct xf_idle_record *idle)
@@ -129,6 +142,50 @@ int xf_recorder_open(struct xf_recorder *recorder, const char *path, struct xf_e
 		                                   recorder->frequency, error);
 	/* A pipe that nobody reads yet makes us wait. */
 	return result && interrupted ? xf_fail(error, -EINTR, "interrupted") : result;
+}
+
+static bool reads_dom0(const struct xf_agent_config *config)
+{
+	if (config->nr_guests == XF_GUESTS_ALL)
+		return true;
+	for (uint32_t i = 0; i < config->nr_guests; i++)
+		if (config->guest_domids[i] == 0)
+			return true;
+	return false;
+}
+
+/* Without its kernel dom0's stacks have no names: no reason not to record. */
+static int write_dom0_kernel(struct xf_recorder *recorder, struct xf_error *error)
+{
+	static const struct xf_kernel_paths paths = {0};
+	struct xf_kernel kernel = {0};
+	struct xf_error unread = {0};
+	char detail[256];
+	int result;
+
+	if (xf_kernel_read(&paths, &kernel, &unread) != 0) {
+		xf_complain(0, "dom0's kernel will be without names: %s", unread.text);
+		return 0;
+	}
+	if (kernel.notice.code)
+		xf_complain(0, "%s", kernel.notice.text);
+	xf_kernel_tell(&kernel, detail);
+	tell_step(recorder, detail);
+	result = xf_record_file_write_kernel(&recorder->file, &kernel, error);
+	xf_kernel_free(&kernel);
+	return result;
+}
+
+int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *error)
+{
+	const struct xf_record_file *file = &recorder->file;
+	struct xf_agent_config *config = &recorder->host.config;
+	int result =
+	        xf_guests_choose(recorder->guests, file->domains, file->nr_domains, config, error);
+
+	if (!result)
+		result = xf_record_file_write_guests(&recorder->file, config, error);
+	return !result && reads_dom0(config) ? write_dom0_kernel(recorder, error) : result;
 }
 
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)

@@ -17,8 +17,9 @@
 
 struct xf_recorder {
 	unsigned int frequency;
-	bool verbose; /* tell each step */
-	bool deaf;    /* what comes is counted, but not written */
+	const char *guests; /* whose stacks are read too, as xf_guests_choose takes it */
+	bool verbose;       /* tell each step */
+	bool deaf;          /* what comes is counted, but not written */
 	struct xf_host host;
 	struct xf_record_file file;
 	struct xf_session *session;
@@ -53,6 +54,12 @@ int xf_recorder_examine(struct xf_recorder *recorder, xf_recorder_found_t *found
 
 /* Makes the file at @path and writes its first part. Nothing has been loaded into Xen by then. */
 int xf_recorder_open(struct xf_recorder *recorder, const char *path, struct xf_error *error);
+
+/*
+ * Looks for the domains that are asked for among those that there are now, and writes what naming
+ * their stacks needs. Return: 0; -EINVAL where there is no such domain; or the file's error.
+ */
+int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *error);
 
 /* Starts the agent; what it samples from now on goes into the file. */
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error);

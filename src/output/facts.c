@@ -55,12 +55,31 @@ static void tell_notes(const struct xf_profile *profile, struct xf_facts *facts)
 		APPEND(facts->notes, "the recorder did not finish; ");
 	if (state->damaged)
 		APPEND(facts->notes, "%" PRIu64 " damaged parts left out; ", state->damaged);
+	if (state->stray_stacks)
+		APPEND(facts->notes, "%" PRIu64 " stacks of guests without their sample; ",
+		       state->stray_stacks);
 	if (state->unknown_chunks || state->unknown_records)
 		APPEND(facts->notes,
 		       "%" PRIu64 " parts of a kind that this version does not know; ",
 		       state->unknown_chunks + state->unknown_records);
 	if (facts->notes[0])
 		facts->notes[strlen(facts->notes) - 2] = 0;
+}
+
+static void tell_stacks(const struct xf_profile_counts *counts, struct xf_facts *facts)
+{
+	char text[32];
+
+	if (counts->switched_away)
+		APPEND(facts->quality, ", guest switched away %s",
+		       xf_text_count(counts->switched_away, text));
+	if (!counts->stacks)
+		return;
+	APPEND(facts->quality, ", guest stacks %s (kernel incomplete ",
+	       xf_text_count(counts->stacks, text));
+	APPEND(facts->quality, "%s, ", xf_text_count(counts->kernel_incomplete, text));
+	APPEND(facts->quality, "user part not known %s)",
+	       xf_text_count(counts->user_unknown, text));
 }
 
 void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
@@ -89,5 +108,6 @@ void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
 	if (counts->unnamed)
 		APPEND(facts->quality, ", with unnamed frames %s",
 		       xf_text_count(counts->unnamed, text));
+	tell_stacks(counts, facts);
 	tell_notes(profile, facts);
 }

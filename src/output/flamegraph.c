@@ -12,13 +12,13 @@
 #include "output/facts.h"
 #include "output/text.h"
 
-#define ROW        18   /* pixels from one frame to the next */
-#define PAD        14   /* beside the frames */
-#define HEAD       118  /* above them: title, facts, legend */
-#define FOOT       34   /* below them: the line that tells of the selected frame */
-#define CHARACTER  7.25 /* pixels per column of a 12 px monospaced font */
-#define XEN_SHADES 8u
-#define TINTS      8u /* of domains */
+#define ROW       18   /* pixels from one frame to the next */
+#define PAD       14   /* beside the frames */
+#define HEAD      118  /* above them: title, facts, legend */
+#define FOOT      34   /* below them: the line that tells of the selected frame */
+#define CHARACTER 7.25 /* pixels per column of a 12 px monospaced font */
+#define SHADES    8u
+#define TINTS     8u /* of domains */
 
 struct graph {
 	FILE *out;
@@ -97,6 +97,8 @@ static void measure(struct graph *graph)
 		graph->depth = node->depth > graph->depth ? node->depth : graph->depth;
 		if (is_tinted(graph, kind))
 			continue;
+		if (kind == XF_FRAME_KERNEL || kind == XF_FRAME_USER)
+			graph->seen[XF_FRAME_GUEST][kind == XF_FRAME_USER] = true;
 		graph->seen[kind][kind == XF_FRAME_GUEST &&
 		                  is_user(xf_calltree_name(graph->tree, node->frame))] = true;
 	}
@@ -123,22 +125,23 @@ static uint32_t shade_of(const char *name)
 
 	for (; *name; name++)
 		hash = (hash ^ (uint8_t)*name) * 16777619u;
-	return (hash ^ hash >> 15) % XEN_SHADES;
+	return (hash ^ hash >> 15) % SHADES;
 }
 
 static void write_class(const struct graph *graph, enum xf_frame_kind kind, const char *name)
 {
 	static const char *const classes[XF_FRAME_KINDS] = {
-	        [XF_FRAME_ROOT] = "r",    [XF_FRAME_DOMAIN] = "d",   [XF_FRAME_VCPU] = "v",
-	        [XF_FRAME_PCPU] = "v",    [XF_FRAME_GUEST] = "gk",   [XF_FRAME_XEN] = "x",
-	        [XF_FRAME_UNKNOWN] = "u", [XF_FRAME_IDLE] = "i",     [XF_FRAME_INCOMPLETE] = "n",
-	        [XF_FRAME_AGENT] = "a",   [XF_FRAME_FUNCTION] = "x",
+	        [XF_FRAME_ROOT] = "r",     [XF_FRAME_DOMAIN] = "d", [XF_FRAME_VCPU] = "v",
+	        [XF_FRAME_PCPU] = "v",     [XF_FRAME_GUEST] = "gk", [XF_FRAME_XEN] = "x",
+	        [XF_FRAME_UNKNOWN] = "u",  [XF_FRAME_IDLE] = "i",   [XF_FRAME_INCOMPLETE] = "n",
+	        [XF_FRAME_AGENT] = "a",    [XF_FRAME_KERNEL] = "k", [XF_FRAME_USER] = "gu",
+	        [XF_FRAME_FUNCTION] = "x",
 	};
 
 	if (is_tinted(graph, kind))
 		fprintf(graph->out, "t%" PRIu32, (graph->domain - 1) % TINTS);
-	else if (kind == XF_FRAME_XEN || kind == XF_FRAME_FUNCTION)
-		fprintf(graph->out, "x%" PRIu32, shade_of(name));
+	else if (kind == XF_FRAME_XEN || kind == XF_FRAME_KERNEL || kind == XF_FRAME_FUNCTION)
+		fprintf(graph->out, "%s%" PRIu32, classes[kind], shade_of(name));
 	else if (kind == XF_FRAME_GUEST && is_user(name))
 		fputs("gu", graph->out);
 	else

@@ -321,6 +321,7 @@ const char *xf_frame_kind_name(enum xf_frame_kind kind)
 	        [XF_FRAME_GUEST] = "guest",       [XF_FRAME_XEN] = "xen",
 	        [XF_FRAME_AGENT] = "agent",       [XF_FRAME_UNKNOWN] = "unknown",
 	        [XF_FRAME_IDLE] = "idle",         [XF_FRAME_INCOMPLETE] = "incomplete",
+	        [XF_FRAME_KERNEL] = "kernel",     [XF_FRAME_USER] = "user",
 	        [XF_FRAME_FUNCTION] = "function",
 	};
 

@@ -33,6 +33,8 @@ enum xf_frame_kind {
 	XF_FRAME_AGENT,      /* a function of the sampling agent: what the recording itself cost */
 	XF_FRAME_UNKNOWN,    /* hypervisor text without a name */
 	XF_FRAME_IDLE,       /* nothing was running; the Idle domain too */
+	XF_FRAME_KERNEL,     /* code of a guest's kernel */
+	XF_FRAME_USER,       /* code of a guest's process */
 	XF_FRAME_INCOMPLETE, /* here frames are missing; the name says why */
 	XF_FRAME_FUNCTION,   /* a function of a text that does not say whose it is */
 	XF_FRAME_KINDS,

@@ -27,7 +27,8 @@ enum xf_chunk_type {
 	/* "key=value\n" lines, UTF-8: host, xen.version, xen.build-id, xen.commandline, pcpus,
 	   frequency, tsc.hz, start.tsc, start.time (ns since 1970), sampling.start.tsc,
 	   sampling.end.tsc, end.tsc, text.start, text.end, livepatch.start, livepatch.end,
-	   xenflame.version, recorded.by ...
+	   xenflame.version, recorded.by ...; guests: "all", or the domids between commas of those
+	   whose stacks were to be read.
 	   Later chunks of this type add or replace keys. */
 	XF_CHUNK_INFO = 1,
 	/* symbols of the hypervisor: { u64 address, u32 size, u8 type, NUL-terminated name }* */
@@ -48,7 +49,24 @@ enum xf_chunk_type {
 	XF_CHUNK_LIVEPATCH = 8,
 	/* per pCPU: struct xf_pcpu_skipped; the last chunk of this type counts */
 	XF_CHUNK_SKIPPED = 9,
+	/* a guest's kernel: { u32 number, u32 0, NUL-terminated name as "Linux 6.1.0-44-amd64" } */
+	XF_CHUNK_KERNEL = 10,
+	/* { u32 kernel's number, u32 0 }, then symbols as in XF_CHUNK_SYMBOLS; those of a module
+	   are named "function [module]" */
+	XF_CHUNK_KERNEL_SYMBOLS = 11,
+	/* { u32 kernel's number, u32 0, u64 address } and the machine code from there on */
+	XF_CHUNK_KERNEL_CODE = 12,
+	/* Linux's own unwind table of { u32 kernel's number, u32 bytes of .orc_header (0: there is
+	   none), u64 address and u64 bytes of the code, u64 address and u64 bytes of
+	   .orc_unwind_ip }: .orc_header, .orc_unwind_ip, .orc_unwind */
+	XF_CHUNK_KERNEL_ORC = 13,
+	/* which kernel a domain ran: { u16 domid, u16 0, u32 kernel's number or XF_NO_KERNEL, u64
+	   tsc from which on it holds, u64 what to add to the kernel's addresses } */
+	XF_CHUNK_KERNEL_OF = 14,
 };
+
+/* In XF_CHUNK_KERNEL_OF: the domain runs a kernel that is not known. */
+#define XF_NO_KERNEL UINT32_MAX
 
 /* The name under which the agent is uploaded, of whatever version. */
 #define XF_AGENT_NAME "xenflame-agent"
@@ -69,6 +87,9 @@ struct xf_record_head {
 enum xf_record_type {
 	XF_RECORD_SAMPLE = 1, /* struct xf_sample with its words */
 	XF_RECORD_IDLE = 2,   /* struct xf_idle_record */
+	/* struct xf_guest_stack with its words; before the sample that it belongs to, with no other
+	   sample in between */
+	XF_RECORD_GUEST_STACK = 3,
 };
 
 /* Ticks that found a pCPU idle since the last such record of that pCPU. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/guest_frames.h"
+#include "profile/guest_stacks.h"
 #include "profile/index.h"
 #include "profile/parts.h"
 #include "profile/stacks.h"
@@ -48,6 +50,7 @@ struct builder {
 	struct xf_profile *profile;
 	struct xf_calltree *tree;
 	struct xf_stacks *stacks;
+	struct xf_guest_frames *guest_frames;
 	struct known_stack *stacks_known;
 	size_t nr_stacks;
 	size_t allocated_stacks;
@@ -404,6 +407,41 @@ static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
 	return count_at(builder, node, group, idle->tsc, idle->count);
 }
 
+/* The guest's own frames, above *@node. */
+static int push_guest(struct builder *builder, const struct xf_record *record,
+                      struct xf_profile_group *group, struct xf_node_id *node)
+{
+	const struct xf_sample *sample = &record->sample;
+	struct xf_guest_frames_pushed pushed = {0};
+	char text[16];
+	const char *name = xf_domain_name(builder->recording, sample->domid, sample->tsc, text);
+	int code = xf_guest_frames_push(builder->guest_frames, record, name, node, &pushed);
+
+	group->counts.stacks++;
+	group->counts.kernel_incomplete += pushed.incomplete;
+	group->counts.user_unknown += pushed.user_unknown;
+	return code;
+}
+
+/* Where the vCPU was switched away before its stacks could be read, that is said in their place. */
+static int push_switched_away(struct builder *builder, const struct xf_record *record,
+                              struct xf_profile_group *group, struct xf_node_id *node)
+{
+	if (!xf_guest_switched_away(builder->recording, &record->sample))
+		return 0;
+	group->counts.switched_away++;
+	return push(builder, node, XF_FRAME_INCOMPLETE, XF_GUEST_SWITCHED_AWAY);
+}
+
+static int add_guest(struct builder *builder, const struct xf_record *record,
+                     struct xf_profile_group *group, struct xf_node_id *node)
+{
+	if (builder->options->without_guests)
+		return 0;
+	return record->guest.nr ? push_guest(builder, record, group, node)
+	                        : push_switched_away(builder, record, group, node);
+}
+
 static int add_sample(struct builder *builder, const struct xf_record *record)
 {
 	const struct xf_sample *sample = &record->sample;
@@ -421,8 +459,13 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		return code;
 	if (!group)
 		return 0;
+	if (!idle)
+		code = add_guest(builder, record, group, &node);
+	if (code)
+		return code;
 	if (sample->flags & XF_SAMPLE_GUEST) {
-		code = push(builder, &node, XF_FRAME_GUEST, xf_sample_guest_name(sample));
+		if (!record->guest.nr || builder->options->without_guests)
+			code = push(builder, &node, XF_FRAME_GUEST, xf_sample_guest_name(sample));
 		group->counts.guest++;
 	} else {
 		code = find_stack(builder, record, node, &stack);
@@ -492,6 +535,9 @@ void xf_profile_count(struct xf_profile *profile)
 		profile->counts.other += counts->other;
 		profile->counts.incomplete += counts->incomplete;
 		profile->counts.unnamed += counts->unnamed;
+		profile->counts.stacks += counts->stacks;
+		profile->counts.kernel_incomplete += counts->kernel_incomplete;
+		profile->counts.user_unknown += counts->user_unknown;
 	}
 	profile->samples = profile->counts.guest + profile->counts.xen + profile->counts.idle +
 	                   profile->counts.other;
@@ -567,6 +613,7 @@ int xf_profile_order_groups(struct xf_profile *profile)
 static void free_builder(struct builder *builder)
 {
 	xf_stacks_free(builder->stacks);
+	xf_guest_frames_free(builder->guest_frames);
 	free(builder->stacks_known);
 	free(builder->frames);
 	xf_index_free(&builder->stack_index);
@@ -585,7 +632,9 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 
 	builder.profile = calloc(1, sizeof(*builder.profile));
 	builder.tree = xf_calltree_new();
-	if (!builder.profile || !builder.tree) {
+	if (builder.tree)
+		builder.guest_frames = xf_guest_frames_new(recording, builder.tree);
+	if (!builder.profile || !builder.guest_frames) {
 		free(builder.profile);
 		xf_calltree_free(builder.tree);
 		return xf_fail(error, -ENOMEM, "no memory for the profile");

@@ -3,9 +3,12 @@
  * A profile: a recording's samples as one call tree, with the books beside it. What every output
  * is made from.
  *
- * A stack reads, from the root: the domain, vCPU and pCPU where asked for; then what was running:
- * "[guest kernel]" or "[guest user]", "[idle]", or Xen's functions from the entry to the innermost
- * one. Where outer frames of Xen are missing, "[incomplete: WHY]" stands in their place.
+ * A stack reads, from the root: the domain, vCPU and pCPU where asked for; the guest's own frames
+ * where the sample has its stacks: "[user]" for what called the kernel, and the kernel's functions;
+ * then what was running: the innermost one of these, else "[guest kernel]" or "[guest user]",
+ * "[idle]", or Xen's functions from the entry to the innermost one. Where outer frames of Xen are
+ * missing, "[incomplete: WHY]" stands in their place; where some of a guest's kernel are,
+ * "[kernel incomplete: WHY]".
  */
 #ifndef XF_PROFILE_PROFILE_H
 #define XF_PROFILE_PROFILE_H
@@ -36,18 +39,24 @@ struct xf_profile_options {
 	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
 	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
 	enum xf_timeline_wish timeline;
-	bool addresses; /* Xen's frames bear addresses: a function may be several frames */
+	bool addresses;      /* Xen's frames bear addresses: a function may be several frames */
+	bool without_guests; /* leaves out guests' own frames: their tables need not be built */
 };
 #define XF_PROFILE_DEFAULTS ((struct xf_profile_options){.by_domain = true, .pcpu = XF_ANY_PCPU})
 
-/* Every sample is in exactly one of the first four; @incomplete is part of @xen or @other. */
+/* Every sample is in exactly one of the first four; @incomplete is part of @xen or @other. Those
+ * with their guest's stacks may be of a guest or of Xen. */
 struct xf_profile_counts {
 	uint64_t guest;
 	uint64_t xen;
 	uint64_t idle;
 	uint64_t other; /* of a text that does not say whose code it was */
 	uint64_t incomplete;
-	uint64_t unnamed; /* Xen's, with at least one frame that has no name */
+	uint64_t unnamed;           /* Xen's, with at least one frame that has no name */
+	uint64_t switched_away;     /* the guest's stacks were wanted, but it was switched away */
+	uint64_t stacks;            /* with their guest's stacks; of these: */
+	uint64_t kernel_incomplete; /* outer frames of the guest's kernel are missing */
+	uint64_t user_unknown;      /* of the user code below all is known that it is there */
 };
 
 /* The samples of one vCPU on one pCPU. Idle time is in the idle domain's vCPUs. */

@@ -63,10 +63,16 @@ enum xf_frame_kind xf_text_kind(const char *name)
 		const char *begins;
 		enum xf_frame_kind kind;
 	} known[] = {
-	        {"[idle]", XF_FRAME_IDLE},         {"[guest kernel]", XF_FRAME_GUEST},
-	        {"[guest user]", XF_FRAME_GUEST},  {"[incomplete: ", XF_FRAME_INCOMPLETE},
-	        {"[unknown", XF_FRAME_UNKNOWN},    {"[syscall entry]", XF_FRAME_XEN},
-	        {"[run-time stub]", XF_FRAME_XEN}, {"[live patch ", XF_FRAME_XEN},
+	        {"[idle]", XF_FRAME_IDLE},
+	        {"[guest kernel]", XF_FRAME_GUEST},
+	        {"[guest user]", XF_FRAME_GUEST},
+	        {"[incomplete: ", XF_FRAME_INCOMPLETE},
+	        {"[kernel incomplete: ", XF_FRAME_INCOMPLETE},
+	        {"[user]", XF_FRAME_USER},
+	        {"[unknown", XF_FRAME_UNKNOWN},
+	        {"[syscall entry]", XF_FRAME_XEN},
+	        {"[run-time stub]", XF_FRAME_XEN},
+	        {"[live patch ", XF_FRAME_XEN},
 	};
 
 	for (size_t i = 0; name[0] == '[' && i < sizeof(known) / sizeof(known[0]); i++) {
@@ -174,7 +180,8 @@ static void count(struct xf_profile_counts *counts, const struct xf_text_stack *
 
 	for (size_t i = 0; i < stack->nr; i++)
 		seen[stack->frames[i].kind] = true;
-	if (innermost == XF_FRAME_GUEST)
+	if (innermost == XF_FRAME_GUEST || innermost == XF_FRAME_KERNEL ||
+	    innermost == XF_FRAME_USER)
 		counts->guest += stack->count;
 	else if (innermost == XF_FRAME_IDLE)
 		counts->idle += stack->count;

@@ -126,11 +126,12 @@ static char *cut_image(char *text)
 	return image + 1;
 }
 
+/* What is in brackets is a name made up, to its last byte. */
 static void cut_offset(char *name)
 {
 	char *offset = NULL;
 
-	for (char *c = name; (c = strstr(c, "+0x")); c++)
+	for (char *c = name; name[0] != '[' && (c = strstr(c, "+0x")); c++)
 		offset = c;
 	if (offset && offset > name && !offset[3 + strspn(offset + 3, "0123456789abcdef")])
 		*offset = 0;
@@ -144,6 +145,8 @@ static enum xf_frame_kind kind_of(const char *name, const char *image)
 		return kind;
 	if (strcmp(image, "xen") == 0)
 		return XF_FRAME_XEN;
+	if (strcmp(image, "[guest.kernel.kallsyms]") == 0)
+		return XF_FRAME_KERNEL;
 	return strcmp(image, XF_AGENT_NAME) == 0 ? XF_FRAME_AGENT : XF_FRAME_FUNCTION;
 }
 

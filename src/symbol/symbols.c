@@ -224,6 +224,11 @@ const struct xf_symbol *xf_symbols_by_name(const struct xf_symbols *symbols, con
 	return &symbols->sorted[symbols->by_name[low]];
 }
 
+size_t xf_symbols_first(const struct xf_symbols *symbols, uint64_t address)
+{
+	return address && symbols->sorted ? count_up_to(symbols, address - 1) : 0;
+}
+
 size_t xf_symbols_count(const struct xf_symbols *symbols)
 {
 	return symbols->nr;

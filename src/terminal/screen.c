@@ -158,7 +158,7 @@ static void draw_lines(const struct screen *screen, const struct xf_model *model
 
 static void draw_head(const struct screen *screen, const struct xf_model_screen *shown)
 {
-	char text[512];
+	char text[640];
 
 	attrset(A_BOLD);
 	move(0, 0);

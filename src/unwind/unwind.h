@@ -130,4 +130,17 @@ size_t xf_unwind_walk(const struct xf_unwind_table *const *tables, size_t nr_tab
                       const struct xf_walk_input *input, struct xf_frame *frames, size_t max,
                       enum xf_unwind_reason *reason);
 
+/*
+ * The same of a guest's kernel, Linux, that may have left one stack for another: @stacks are those,
+ * innermost first, at least one. A stack's RIP is 0 where the kernel has switched from it without
+ * saving registers, in a called function. Each is gone through once, upwards, so that the walk ends
+ * whatever the guest has made of its memory.
+ * Return as above; *@used is how many stacks the walk came to see. *@reason is XF_UNWIND_USER_MODE
+ * where the kernel was entered from user code, XF_UNWIND_END where Linux says that the stack ends.
+ */
+size_t xf_unwind_walk_kernel(const struct xf_unwind_table *const *tables, size_t nr_tables,
+                             const struct xf_walk_input *stacks, size_t nr_stacks,
+                             struct xf_frame *frames, size_t max, size_t *used,
+                             enum xf_unwind_reason *reason);
+
 #endif

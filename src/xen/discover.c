@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Xen's code is swept once, instruction by instruction, with a little bookkeeping of what the
- * registers hold. Wherever the code reads the current vCPU, a pCPU's number, a vCPU's domain and so
- * on, it says at which offset: each such place is a vote. Reading the code straight through,
- * without regard for its branches, now and then misjudges a register; hundreds of votes make up for
- * it, and a result without a clear majority is no result.
+ * Xen's code is swept instruction by instruction, with a little bookkeeping of what the registers
+ * hold. Wherever the code reads the current vCPU, a pCPU's number, a vCPU's domain and so on, it
+ * says at which offset: each such place is a vote. Reading the code straight through, without
+ * regard for its branches, now and then misjudges a register; dozens of votes make up for it, and a
+ * result without a clear majority is no result. A sweep ends early once that majority is there.
  */
 #include "xen/discover.h"
 
@@ -16,6 +16,7 @@
 
 #define STACK_MASK (XF_STACK_BYTES - 1)
 #define MAX_OFFSET 0x8000u /* of a field in struct vcpu or struct domain */
+#define ENOUGH     64u     /* votes for one offset, to end a sweep */
 
 /* What a general register is known to hold. */
 enum holding {
@@ -37,6 +38,8 @@ struct value {
 /* Votes for offsets from the top of the stack (bytes below it), or within a structure. */
 struct votes {
 	uint32_t count[MAX_OFFSET];
+	uint32_t total;
+	uint32_t best; /* the offset with most */
 };
 
 enum ballot {
@@ -125,8 +128,13 @@ static bool is_stack_mask(const ZydisDecodedOperand *operand)
 
 static void vote(struct sweep *sweep, enum ballot ballot, int64_t offset)
 {
-	if (offset >= 0 && offset < MAX_OFFSET)
-		sweep->votes[ballot].count[offset]++;
+	struct votes *votes = &sweep->votes[ballot];
+
+	if (offset < 0 || offset >= MAX_OFFSET)
+		return;
+	votes->total++;
+	if (++votes->count[offset] > votes->count[votes->best])
+		votes->best = offset;
 }
 
 /* mov register, [memory]. Return: what the register holds from now on. */
@@ -327,7 +335,34 @@ static bool decode(const ZydisDecoder *decoder, const struct xf_code *code, size
 	                                           instruction->operands));
 }
 
-static void sweep_code(struct sweep *sweep, const struct xf_code *code)
+/* The offset with most votes. Return: 0 where none has as many as all others together. */
+static uint32_t winner(const struct votes *votes)
+{
+	uint32_t most = votes->count[votes->best];
+
+	return most && most * 2 >= votes->total ? votes->best : 0;
+}
+
+/* A set of ballots, as bits. */
+#define BALLOT(name) (1u << (name))
+
+/* Return: whether all of @ballots have a winner that will hardly lose any more. */
+static bool is_decided(const struct sweep *sweep, uint32_t ballots)
+{
+	enum ballot ballot;
+
+	for (ballot = 0; ballot < NR_BALLOTS; ballot++) {
+		const struct votes *votes = &sweep->votes[ballot];
+
+		if ((ballots & BALLOT(ballot)) &&
+		    (votes->count[votes->best] < ENOUGH || !winner(votes)))
+			return false;
+	}
+	return true;
+}
+
+/* Sweeps @code until @ballots are decided. */
+static void sweep_code(struct sweep *sweep, const struct xf_code *code, uint32_t ballots)
 {
 	ZydisDecoder decoder;
 	struct instruction instruction;
@@ -342,8 +377,11 @@ static void sweep_code(struct sweep *sweep, const struct xf_code *code)
 
 		while (symbol && symbol->address < code->address + offset)
 			symbol = xf_symbols_at(sweep->symbols, ++next_symbol);
-		if (symbol && symbol->address == code->address + offset)
+		if (symbol && symbol->address == code->address + offset) {
+			if (is_decided(sweep, ballots))
+				return;
 			start_function(sweep);
+		}
 		if (!decode(&decoder, code, offset, &instruction)) {
 			forget_all(sweep);
 			offset++;
@@ -352,19 +390,6 @@ static void sweep_code(struct sweep *sweep, const struct xf_code *code)
 		step(sweep, &instruction);
 		offset += instruction.decoded.length;
 	}
-}
-
-/* The offset with most votes. Return: 0 where none has as many as all others together. */
-static uint32_t winner(const struct votes *votes)
-{
-	uint32_t best = 0, total = 0, i;
-
-	for (i = 0; i < MAX_OFFSET; i++) {
-		total += votes->count[i];
-		if (votes->count[i] > votes->count[best])
-			best = i;
-	}
-	return votes->count[best] && votes->count[best] * 2 >= total ? best : 0;
 }
 
 /* Fields of cpu_info are voted for by their distance from the stack's last byte. */
@@ -416,34 +441,50 @@ int xf_discover_text(const struct xf_symbols *symbols, struct xf_text_range *ran
 	return 0;
 }
 
-/* Sweeps until all is known that depends on what was found before. */
+/* hvm_set_cr3 stores its argument where the current vCPU keeps its guest's CR3. */
+static uint32_t find_hvm_cr3(struct sweep *sweep, const struct xf_code *code)
+{
+	struct xf_code function = {.address = sweep->hvm_set_cr3,
+	                           .size = sweep->hvm_set_cr3_end - sweep->hvm_set_cr3};
+
+	if (function.address < code->address || sweep->hvm_set_cr3_end > code->address + code->size)
+		return 0;
+	function.bytes = code->bytes + (function.address - code->address);
+	sweep_code(sweep, &function, BALLOT(HVM_CR3));
+	return winner(&sweep->votes[HVM_CR3]);
+}
+
+/*
+ * Where the current vCPU is shows soon; with it one whole sweep finds what few places tell, and
+ * with a vCPU's domain the rest shows soon as well.
+ */
 static int find_offsets(struct sweep *sweep, const struct xf_code *code,
                         struct xf_agent_config *config, struct xf_error *error)
 {
 	uint32_t frame, processor_id;
 
-	sweep_code(sweep, code);
+	sweep_code(sweep, code, BALLOT(CURRENT_VCPU));
+	sweep->current_from_top = winner(&sweep->votes[CURRENT_VCPU]);
+	sweep_code(sweep, code, BALLOT(FRAME) | BALLOT(PROCESSOR_ID) | BALLOT(DOMAIN));
 	frame = winner(&sweep->votes[FRAME]);
 	processor_id = winner(&sweep->votes[PROCESSOR_ID]);
-	sweep->current_from_top = winner(&sweep->votes[CURRENT_VCPU]);
 	if (!frame || !processor_id || !sweep->current_from_top)
 		return xf_fail(error, -EOPNOTSUPP,
 		               "cannot find in Xen's code where a pCPU's stack holds %s",
 		               !frame          ? "the guest's registers"
 		               : !processor_id ? "the pCPU's number"
 		                               : "the current vCPU");
-	sweep_code(sweep, code);
 	sweep->domain_offset = winner(&sweep->votes[DOMAIN]);
 	if (!sweep->domain_offset)
 		return xf_fail(error, -EOPNOTSUPP,
 		               "cannot find in Xen's code where a vCPU points to its domain");
-	sweep_code(sweep, code);
+	sweep_code(sweep, code, BALLOT(OPTIONS));
 	config->frame_offset = stack_offset(frame);
 	config->processor_id_offset = stack_offset(processor_id);
 	config->current_vcpu_offset = stack_offset(sweep->current_from_top);
 	config->vcpu_domain_offset = sweep->domain_offset;
 	config->domain_options_offset = winner(&sweep->votes[OPTIONS]);
-	config->vcpu_hvm_cr3_offset = winner(&sweep->votes[HVM_CR3]);
+	config->vcpu_hvm_cr3_offset = find_hvm_cr3(sweep, code);
 	return 0;
 }
 
@@ -549,6 +590,99 @@ static void find_idle_call(const struct xf_code *code, const struct xf_symbols *
 	}
 }
 
+/*
+ * Where calls of do_softirq return to. They are found by their bytes: that the four bytes after any
+ * 0xe8 lead to that function by chance is next to impossible, and would do no harm.
+ */
+static void find_softirq_calls(const struct xf_code *code, const struct xf_symbols *symbols,
+                               struct xf_agent_config *config)
+{
+	uint64_t target = address_of(symbols, "do_softirq");
+	size_t nr = 0, offset;
+
+	memset(config->softirq_returns, 0, sizeof(config->softirq_returns));
+	for (offset = 0; target && offset + 5 <= code->size && nr < XF_MAX_SOFTIRQ_RETURNS;
+	     offset++) {
+		int32_t distance;
+
+		if (code->bytes[offset] != 0xe8)
+			continue;
+		memcpy(&distance, code->bytes + offset + 1, sizeof(distance));
+		if (code->address + offset + 5 + (uint64_t)(int64_t)distance == target)
+			config->softirq_returns[nr++] = code->address + offset + 5;
+	}
+}
+
+/* Return: where do_softirq does its work: itself, or what it ends with a jump to. 0: not known. */
+static uint64_t find_softirq_worker(const ZydisDecoder *decoder, const struct xf_code *code,
+                                    const struct xf_symbols *symbols)
+{
+	uint64_t start = address_of(symbols, "do_softirq");
+	uint64_t end = end_of(symbols, start);
+	struct instruction instruction;
+	uint64_t target;
+	size_t offset;
+
+	if (start < code->address || end > code->address + code->size)
+		return 0;
+	for (offset = start - code->address; offset < end - code->address;
+	     offset += instruction.decoded.length) {
+		if (!decode(decoder, code, offset, &instruction))
+			return 0;
+		if (instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL)
+			return start;
+		if (instruction.decoded.mnemonic == ZYDIS_MNEMONIC_JMP &&
+		    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction.decoded,
+		                                          &instruction.operands[0],
+		                                          instruction.address, &target)))
+			return target >= start && target < end ? start : target;
+	}
+	return 0;
+}
+
+/*
+ * How deep below its caller's RSP a softirq's handler begins, called by do_softirq: two return
+ * addresses, and what the function between them has pushed by its first call.
+ */
+static void find_softirq_depth(const struct xf_code *code, const struct xf_symbols *symbols,
+                               struct xf_agent_config *config)
+{
+	struct instruction instruction;
+	ZydisDecoder decoder;
+	int64_t depth = 16;
+	uint64_t start, end;
+	size_t offset;
+
+	config->softirq_depth = 0;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	start = find_softirq_worker(&decoder, code, symbols);
+	end = end_of(symbols, start);
+	if (start < code->address || end > code->address + code->size)
+		return;
+	for (offset = start - code->address; offset < end - code->address;
+	     offset += instruction.decoded.length) {
+		if (!decode(&decoder, code, offset, &instruction))
+			return;
+		depth += pushed(&instruction);
+		if (instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL) {
+			config->softirq_depth = (uint32_t)depth;
+			return;
+		}
+	}
+}
+
+/* Without knowing which domains are HVM the agent must read none. */
+static void find_guest_readers(const struct xf_symbols *symbols, struct xf_agent_config *config)
+{
+	config->guest_readers = 0;
+	if (!config->domain_options_offset)
+		return;
+	if (address_of(symbols, "copy_from_guest_pv"))
+		config->guest_readers |= XF_READS_PV;
+	if (address_of(symbols, "hvm_copy_from_guest_linear"))
+		config->guest_readers |= XF_READS_HVM;
+}
+
 int xf_discover_layout(const struct xf_code *code, const struct xf_symbols *symbols,
                        struct xf_agent_config *config, struct xf_error *error)
 {
@@ -573,6 +707,9 @@ int xf_discover_layout(const struct xf_code *code, const struct xf_symbols *symb
 	if (result)
 		return result;
 	find_idle_call(code, symbols, config);
+	find_softirq_calls(code, symbols, config);
+	find_softirq_depth(code, symbols, config);
+	find_guest_readers(symbols, config);
 	config->text_start = range.start;
 	config->text_end = range.end;
 	/* Xen's own gigabyte: live patches are loaded between its end and the end of that. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest_kernel.h"
 #include "profile/recording.h"
 
 #define TEXT          0xffff82d040200000ull
@@ -124,6 +125,7 @@ struct run {
 	/* "entry>...>innermost"; "@kernel", "@user": the guest; "@idle"; "@syscall"; a '!' in front
 	   takes the words away, so that the stack is incomplete */
 	const char *stack;
+	const char *guest; /* the guest's own, as guest_kernel.h has it; NULL: not captured */
 };
 
 #define HYPERCALL "lstar_enter>pv_hypercall>"
@@ -202,6 +204,30 @@ static const struct run one[] = {
         {0},
 };
 
+/* One stack from the process through the kernel into Xen; nobody knows build's kernel. */
+#define SYSTEM_CALL "u:entry_SYSCALL_64>do_syscall_64>"
+
+static const struct run guests[] = {
+        {61, 0, 0, 0, 0, HYPERCALL "do_event_channel_op>evtchn_send>vcpu_kick",
+         SYSTEM_CALL "__x64_sys_ioctl>evtchn_ioctl [xen_evtchn]>xen_hypercall_pv"},
+        {38, 0, 0, 0, 0, HYPERCALL "do_mmu_update>mod_l1_entry",
+         "u:asm_exc_page_fault>exc_page_fault>handle_mm_fault>set_pte>xen_hypercall_pv"},
+        {44, 0, 1, 1, 0, HYPERCALL "do_sched_op>vcpu_block",
+         "k:secondary_startup_64>cpu_startup_entry>do_idle>xen_safe_halt>xen_hypercall_pv"},
+        {120, 0, 0, 0, 0, "@kernel", SYSTEM_CALL "ksys_read>vfs_read>copy_page_to_iter"},
+        {17, 0, 0, 0, 0, "@kernel",
+         SYSTEM_CALL "ksys_read>vfs_read|asm_exc_xen_hypervisor_callback>xen_pv_evtchn_do_upcall>"
+                     "irq_exit_rcu>__do_softirq>net_rx_action"},
+        {9, 0, 0, 0, 0, "@kernel", "!" SYSTEM_CALL "ksys_read>vfs_read"},
+        {80, 0, 1, 1, 0, "@user", "u:"},
+        {25, 0, 1, 1, 0, "@user"},
+        {33, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@kernel",
+         SYSTEM_CALL "ksys_read>vfs_read"},
+        {12, 2, 0, 0, 0, HYPERCALL "do_sched_op", "k:secondary_startup_64>do_idle"},
+        {310, 0, 0, 0, 0, "@idle"},
+        {0},
+};
+
 /* xf_ functions lie in the agent's live patch. */
 static const struct run agent[] = {
         {6, 1, 0, 0, 0, EXIT "do_softirq>timer_softirq_action>xf_pace_tick>send_IPI_mask"},
@@ -264,6 +290,7 @@ static const struct scenario scenarios[] = {
         {"bare", mixed, usual_domains, "", false, true},
         {"one", one, usual_domains, "labhost", false, false},
         {"agent", agent, usual_domains, "labhost", false, false},
+        {"guests", guests, usual_domains, "labhost", false, false},
         {"only-idle", only_idle, usual_domains, "labhost", .old = true},
         {"many", nothing, usual_domains, "labhost", .many = 100000},
         {"million", nothing, usual_domains, "labhost", .many = 1000000},
@@ -377,6 +404,8 @@ static void learn_functions(const struct run *runs)
 		char copy[512];
 		size_t nr;
 
+		if (run->guest)
+			guest_kernel_learn(run->guest);
 		if (!is_xen(run))
 			continue;
 		nr = split(run->stack + (run->stack[0] == '!'), copy, sizeof(copy), chain);
@@ -430,6 +459,8 @@ static int write_run(struct xf_recording_writer *writer, const struct run *run, 
 	sample->vcpu = run->vcpu;
 	sample->stack_end = STACK_END;
 	sample->guest_rip = kernel ? 0xffffffff81abc123 : 0x401234;
+	if (run->guest)
+		sample->guest_rip = guest_kernel_rip(run->guest);
 	if (strcmp(run->stack, "@syscall") == 0) {
 		sample->rip = 0xffff82d07fffe010;
 		sample->rsp = 0x7ffc12345678;
@@ -445,7 +476,9 @@ static int write_run(struct xf_recording_writer *writer, const struct run *run, 
 
 		sample->sequence = i;
 		sample->tsc = tsc + i * (TSC_HZ / 99);
-		code = xf_recording_write_sample(writer, sample);
+		code = run->guest ? guest_kernel_write_stacks(writer, run->guest, i, run->pcpu) : 0;
+		if (!code)
+			code = xf_recording_write_sample(writer, sample);
 		if (code)
 			return code;
 	}
@@ -482,6 +515,18 @@ static void write_livepatch(struct xf_recording_writer *writer)
 
 		if (strncmp(functions[i].name, "xf_", 3) == 0)
 			xf_recording_write_livepatch(writer, &livepatch);
+	}
+}
+
+/* Of all domains but the last one it is known that they run it. */
+static void write_kernels(struct xf_recording_writer *writer)
+{
+	guest_kernel_write(writer);
+	for (uint16_t domid = 0; domid < 2; domid++) {
+		struct xf_recording_kernel_of of = {
+		        .domid = domid, .kernel = 1, .tsc = SAMPLING - TSC_HZ};
+
+		xf_recording_write_kernel_of(writer, &of);
 	}
 }
 
@@ -564,6 +609,8 @@ static int write_scenario(struct xf_recording_writer *writer, const struct scena
 
 		xf_recording_write_domain(writer, &written);
 	}
+	if (scenario->runs == guests)
+		write_kernels(writer);
 	for (const struct run *run = scenario->runs; run->count; run++) {
 		if (write_run(writer, run, tsc))
 			return -1;

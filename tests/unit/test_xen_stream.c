@@ -101,17 +101,20 @@ static size_t add_sample(uint32_t sequence, unsigned int words)
 	for (i = 0, left = sample->bytes; left; i++) {
 		size_t size = left < XF_PART_BYTES ? left : XF_PART_BYTES;
 
-		add_record(XF_PART_EVENT(sequence, i), false, bytes, size);
+		add_record(XF_PART_EVENT(XF_TRACE_SAMPLE, sequence, i), false, bytes, size);
 		bytes += size;
 		left -= size;
 	}
 	return nr_records - before;
 }
 
-static void take_sample(void *context, const struct xf_sample *sample)
+static void take_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
 	unsigned int i;
 
+	(void)guests;
+	assert_int_equal(nr, 0);
 	assert_ptr_equal(context, &nr_samples);
 	nr_samples++;
 	last_sequence = sample->sequence;
@@ -579,12 +582,13 @@ static void random_bytes_are_survived_and_accounted_for(void **state)
 				bytes[i] = (uint8_t)random_value();
 			/* Often enough something that looks like ours. */
 			for (i = 0; i + 4 <= size && random_value() % 2; i += 4 * 8) {
-				uint32_t head = XF_PART_EVENT(0, i / 32) | 7u << 28;
+				uint32_t head =
+				        XF_PART_EVENT(XF_TRACE_SAMPLE, 0, i / 32) | 7u << 28;
 
 				memcpy(bytes + i, &head, 4);
 			}
 			feed_bytes(&stream, bytes, size);
-			assert_true(stream.filled <= sizeof(stream.sample));
+			assert_true(stream.filled <= sizeof(stream.bytes));
 		}
 		assert_int_equal(stream.delivered, nr_samples);
 	}
