@@ -126,14 +126,16 @@ static char *cut_image(char *text)
 	return image + 1;
 }
 
-/* What is in brackets is a name made up, to its last byte. */
+/* An offset of a name in brackets is part of it, but for the 0 that perf adds. */
 static void cut_offset(char *name)
 {
 	char *offset = NULL;
 
-	for (char *c = name; name[0] != '[' && (c = strstr(c, "+0x")); c++)
+	for (char *c = name; (c = strstr(c, "+0x")); c++)
 		offset = c;
-	if (offset && offset > name && !offset[3 + strspn(offset + 3, "0123456789abcdef")])
+	if (!offset || offset == name || offset[3 + strspn(offset + 3, "0123456789abcdef")])
+		return;
+	if (name[0] != '[' || strcmp(offset, "+0x0") == 0)
 		*offset = 0;
 }
 
