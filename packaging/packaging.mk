@@ -9,8 +9,7 @@ deb_sources := $(DEB)/xenflame-$(VERSION)
 .PHONY: deb
 deb:
 	$(Q)rm -rf $(DEB) && mkdir -p $(deb_sources)
-	$(Q)git ls-files -co --exclude-standard -z | xargs -0 -I{} sh -c '[ ! -e "$$1" ] || printf "%s\0" "$$1"' _ {} | \
-		tar --null -T - -cf - | tar -xf - -C $(deb_sources)
+	$(Q)packaging/sources | tar --null -T - -cf - | tar -xf - -C $(deb_sources)
 	$(say) DEB $(DEB)
 	$(Q)cd $(deb_sources) && unset MAKEFLAGS MFLAGS MAKELEVEL && \
 		dpkg-buildpackage -us -uc -b >../log 2>&1 || { tail -20 ../log; exit 1; }
