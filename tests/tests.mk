@@ -89,9 +89,9 @@ unit: $(unit_programs) $(addprefix $(T)/,make_recording compare_with_oracle cost
 check:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden exports terminal browser fuzz lint agent smoke
+	$(Q)tests/run unit golden exports terminal browser fuzz lint agent package smoke
 
 check-lab:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden exports terminal browser fuzz lint agent smoke lab
+	$(Q)tests/run unit golden exports terminal browser fuzz lint agent package smoke lab

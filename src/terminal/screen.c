@@ -78,6 +78,7 @@ static void put_text(const struct screen *screen, const char *text, size_t skip)
 {
 	int row, column;
 	size_t room, wanted = count_columns(screen, text);
+	bool skipped = skip > 0; /* what a mark would stand on */
 	struct xf_glyph glyph;
 	struct cell cell;
 	bool cut;
@@ -93,6 +94,9 @@ static void put_text(const struct screen *screen, const char *text, size_t skip)
 			skip -= cell.columns < skip ? cell.columns : skip;
 			continue;
 		}
+		if (skipped && !cell.columns)
+			continue;
+		skipped = false;
 		if (cell.columns > room)
 			break;
 		addnwstr(cell.text, -1);

@@ -257,6 +257,22 @@ static const struct run hostile[] = {
         {0},
 };
 
+/* Names of all widths: of two columns a character, of none, longer than any screen. */
+#define TEN(text) text text text text text text text text text text
+static const struct run wide[] = {
+        {9, 1, 0, 0, 0, "entry>" TEN("\xe5\xbe\xae\xe8\xbb\x9f") TEN("\xe5\xbe\xae\xe8\xbb\x9f")},
+        {8, 1, 0, 0, 0,
+         "entry>odd" TEN("\xe5\xbe\xae\xe8\xbb\x9f") TEN("\xe5\xbe\xae\xe8\xbb\x9f")},
+        {7, 1, 0, 0, 0, "entry>zalgo" TEN("\xcc\x81") TEN("\xcc\x81") "!"},
+        {6, 1, 0, 0, 0,
+         "entry>" TEN("e\xcc\x81") TEN("e\xcc\x81") TEN("e\xcc\x81") TEN("e\xcc\x81") "end"},
+        {5, 1, 0, 0, 0, "entry>" TEN("long_name_") TEN("long_name_") TEN("long_name_")},
+        {4, 1, 0, 0, 0, "entry>" TEN("\xff\xfe") TEN("\x01\x7f")},
+        {3, 1, 0, 0, 0, "entry>\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xd9\x85\xd8\xb1\xd8\xad"},
+        {2, 1, 0, 0, 0, "entry>\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x94\xa7 \xef\xbd\xb1"},
+        {0},
+};
+
 struct domain {
 	uint16_t domid;
 	enum xf_domain_type type;
@@ -295,6 +311,7 @@ static const struct scenario scenarios[] = {
         {"many", nothing, usual_domains, "labhost", .many = 100000},
         {"million", nothing, usual_domains, "labhost", .many = 1000000},
         {"nothing", nothing, usual_domains, "labhost", false, false},
+        {"wide", wide, usual_domains, "labhost", false, false},
         {"hostile", hostile, hostile_domains, "h<&\">\x07st", false, false},
 };
 

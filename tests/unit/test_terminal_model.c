@@ -413,6 +413,46 @@ static void the_way_back_may_be_long(void **state)
 	finish(model, profile);
 }
 
+/* Whatever is pressed, every line can be shown and the screen holds what it says it holds. */
+static void no_keys_lead_astray(void **state)
+{
+	static const uint32_t keys[] = {
+	        XF_KEY_UP,   XF_KEY_DOWN,  XF_KEY_LEFT,   XF_KEY_RIGHT, XF_KEY_PAGE_UP,
+	        XF_KEY_HOME, XF_KEY_END,   XF_KEY_ESCAPE, XF_KEY_ENTER, XF_KEY_TAB,
+	        XF_KEY_DOWN, XF_KEY_RIGHT, XF_KEY_OTHER,  XF_KEY_ENTER, XF_KEY_PAGE_DOWN,
+	        '1',         '2',          '3',           '4',          'e',
+	        'i',         'f',          's',           '/',          '?',
+	        '<',         '>',          '+',           '-',          XF_KEY_BACKSPACE,
+	        'l',         'o',          0x5fae,        'G',          0};
+	struct xf_profile *profile = make_profile();
+	struct xf_model *model = make_model(profile);
+	struct xf_model_screen screen;
+	struct xf_model_line line;
+	uint32_t random = 1;
+
+	(void)state;
+	for (int i = 0; i < 100000; i++) {
+		enum xf_wish wish;
+
+		random = random * 1664525 + 1013904223;
+		if (random >> 28 == 0)
+			xf_model_resize(model, random >> 20 & 31);
+		wish = xf_model_press(model,
+		                      keys[(random >> 8) % (sizeof(keys) / sizeof(keys[0]))]);
+		assert_int_not_equal(wish, XF_WISH_GIVE_UP);
+		if (wish == XF_WISH_PROFILE)
+			assert_int_equal(xf_model_show(model, profile), 0);
+		xf_model_screen(model, &screen);
+		assert_true(screen.nr > 0 && screen.top < screen.nr);
+		assert_true(screen.selected < screen.nr || screen.selected == SIZE_MAX);
+		for (size_t at = 0; at < screen.nr; at++) {
+			xf_model_line(model, at, &line);
+			assert_non_null(line.name);
+		}
+	}
+	finish(model, profile);
+}
+
 /* ---- Colours --------------------------------------------------------------------------------- */
 
 static double linear(double channel)
@@ -466,6 +506,7 @@ int main(void)
 	        cmocka_unit_test(five_thousand_frames_are_shown_and_fit),
 	        cmocka_unit_test(help_scrolls_and_ends),
 	        cmocka_unit_test(the_way_back_may_be_long),
+	        cmocka_unit_test(no_keys_lead_astray),
 	        cmocka_unit_test(colours_are_read_on_black_and_on_white),
 	};
 
