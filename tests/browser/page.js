@@ -349,7 +349,6 @@ attempt("addresses that make no sense do nothing", function () {
 attempt("filters that exclude each other say so", function () {
 	state.range = [model.duration + 1, model.duration + 2];
 	press("t");
-	window.dispatchEvent(new Event("resize"));
 	choose("filter-pcpu", model.pcpus[0]);
 	check("an empty selection says why", !byId("nothing").hidden && /filters/.test(byId("nothing").textContent),
 		byId("nothing").textContent);

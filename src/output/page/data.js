@@ -98,6 +98,12 @@ function readModel() {
 	model.pcpus = Array.from(new Set(model.groups.map(function (group) {
 		return group[2];
 	}))).sort(function (a, b) { return a - b; });
+	model.domains = Array.from(new Set(model.groups.map(function (group) { return group[0]; })));
+	const domains = new Set(model.domains);
+	/* What a list of functions has: neither whose something was, nor the Idle domain. */
+	model.isFunction = model.kinds.map(function (kind, frame) {
+		return frame > 0 && !["domain", "vcpu", "pcpu", "root"].includes(kind) && !domains.has(frame);
+	});
 	model.leafIdle = new Uint8Array(model.nrNodes);
 	for (let i = 1; i < model.nrNodes; i++)
 		model.leafIdle[i] = model.isKind(model.frame[i], "idle") ? 1 : 0;

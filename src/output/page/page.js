@@ -8,7 +8,8 @@ const state = {
 	domain: "all", vcpu: -1, pcpu: -1, range: null, theme: "auto", by: "self",
 	perPcpu: model.pcpus.length > 1 && model.pcpus.length <= 32
 };
-const shown = { trees: {}, scenes: [], match: null, heat: null, height: 0, width: 0, pending: null };
+const shown = { trees: {}, scenes: [], match: null, heat: null, height: 0, sight: 0, width: 0,
+	pending: null };
 let at = null; /* the selected box: { side, path } */
 let look = null;
 
@@ -19,6 +20,11 @@ function byId(id) {
 function isDark() {
 	return state.theme === "dark" ||
 		state.theme === "auto" && window.matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/* A row is a pixel high at least. */
+function mayHaveRows() {
+	return model.pcpus.length > 1 && model.pcpus.length <= 256;
 }
 
 function isFiltered() {
@@ -85,7 +91,7 @@ function layOutStacks(width) {
 }
 
 function relayout() {
-	const scroll = byId("scroll"), before = shown.height - scroll.scrollTop;
+	const scroll = byId("scroll"), below = shown.height - scroll.scrollTop - shown.sight;
 	const drawn = sums.total[0] > 0 && (state.view !== "function" ||
 		state.fn >= 0 && sums.functionTotal[state.fn] > 0);
 	shown.width = Math.max(scroll.clientWidth - 2 * LEFT, 10);
@@ -97,14 +103,15 @@ function relayout() {
 	shown.scenes = [];
 	const height = drawn ? state.view === "function" ? layOutFunction(shown.width) :
 		layOutStacks(shown.width) : 0;
-	shown.height = Math.max(height, scroll.clientHeight);
+	shown.sight = scroll.clientHeight;
+	shown.height = Math.max(height, shown.sight);
 	byId("space").style.height = shown.height + "px";
 	if (shown.scenes[0])
 		state.path = shown.scenes[state.view === "function" && state.side === "callees" ? 1 : 0]
 			.boxes.path;
 	/* Flames grow upwards: what stands at their foot stays where it is. */
 	if (state.view !== "function" && !state.icicle)
-		scroll.scrollTop = shown.height - before;
+		scroll.scrollTop = shown.height - shown.sight - below;
 }
 
 function paint() {
@@ -198,8 +205,10 @@ function setQuery(text) {
 }
 
 function setView(view, fn) {
-	if (view === "function" && fn === undefined && state.fn < 0 && at)
+	if (view === "function" && fn === undefined && at && at.path.length)
 		fn = at.path[at.path.length - 1];
+	else if (view === "function" && fn === undefined && state.fn < 0)
+		fn = listFunctions()[0];
 	if (fn !== undefined)
 		state.fn = fn;
 	state.view = view;

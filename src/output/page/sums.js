@@ -112,8 +112,9 @@ function columnWidth(model, most) {
 function heatCells(model, filter, match, perPcpu, most) {
 	const step = columnWidth(model, most), nr = Math.floor(model.duration / step) + 1;
 	const rows = perPcpu ? model.pcpus : [-1];
+	const place = new Map(model.pcpus.map(function (pcpu, i) { return [pcpu, i]; }));
 	const rowOf = Uint32Array.from(model.groups, function (group) {
-		return perPcpu ? model.pcpus.indexOf(group[2]) : 0;
+		return perPcpu ? place.get(group[2]) : 0;
 	});
 	const wanted = wantedGroups(model, filter);
 	const busy = new Float64Array(rows.length * nr), all = new Float64Array(rows.length * nr);

@@ -186,14 +186,6 @@ function unzoom() {
 	zoomTo(state.side, []);
 }
 
-function showFunction() {
-	const found = at && boxOf(at);
-	if (found && found.scene.boxes.frame[found.box] > 0)
-		setView("function", found.scene.boxes.frame[found.box]);
-	else
-		setView("function");
-}
-
 const KEYS = [
 	["/", "search: a regular expression, without regard to case unless it has capitals",
 		function () { byId("search").focus(); byId("search").select(); }],
@@ -201,8 +193,9 @@ const KEYS = [
 	["N", "", function () { nextMatch(-1); }],
 	["1", "stacks from the outermost frame", function () { setView("stacks"); }],
 	["2", "callers: innermost functions first", function () { setView("callers"); }],
-	["3", "one function: who calls it, whom it calls", function () { setView("function"); }],
-	["f", "the selected frame\u2019s function", showFunction],
+	["3", "one function (that of the selected frame): who calls it, whom it calls",
+		function () { setView("function"); }],
+	["f", "the same", function () { setView("function"); }],
 	["i", "flame or icicle: callers below or on top", turn],
 	["arrow keys", "walk; in the map of time, move the range (with Shift: its end)", null],
 	["Enter", "zoom to the selected frame", function () {
@@ -213,7 +206,7 @@ const KEYS = [
 		zoomTo(state.side, state.path.slice(0, -1));
 	}],
 	["t", "the map of time in one row, or by pCPU", function () {
-		state.perPcpu = !state.perPcpu && model.pcpus.length > 1;
+		state.perPcpu = !state.perPcpu && mayHaveRows();
 		change("heat", "layout");
 	}],
 	["r", "to the map of time", function () { byId("heat").focus(); }],
@@ -337,7 +330,7 @@ function readAddress() {
 		path: path ? path.split(".").map(function (part) { return wholeNumber(part, -1); }) : [],
 		query: words.get("q") || "",
 		range: range && +range[2] > +range[1] ? [+range[1], +range[2]] : null,
-		domain: typeof domain === "number" && !domainsOf().includes(domain) ? "all" : domain,
+		domain: typeof domain === "number" && !model.domains.includes(domain) ? "all" : domain,
 		vcpu: wholeNumber(words.get("vcpu"), -1), pcpu: wholeNumber(words.get("pcpu"), -1)
 	});
 	if (typeof state.domain !== "number" || !numbersOf(1, state.domain).includes(state.vcpu))
