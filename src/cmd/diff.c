@@ -198,9 +198,10 @@ static int run(int argc, char **argv)
 	if (!xf_options_read(&xf_command_diff, argc, argv, &request, &status))
 		return status;
 	if (argc - optind != 2)
-		return xf_complain(XF_EXIT_USAGE,
-		                   "diff wants two recordings, A and B, behind the options; see"
-		                   " xenflame help diff");
+		return xf_complain(
+		        XF_EXIT_USAGE,
+		        "diff wants two recordings, A and B, not %d; see xenflame help diff",
+		        argc - optind);
 	status = open_side(&request, argv[optind], &sides, 0);
 	if (!status)
 		status = open_side(&request, argv[optind + 1], &sides, 1);
@@ -218,6 +219,7 @@ const struct xf_command xf_command_diff = {
         .summary = "compares two recordings, function by function or as a flame graph",
         .options = options,
         .takes_arguments = true,
+        .mixes_arguments = true,
         .help = (const char *const[]){"A is before, B after. Functions are matched by name, also "
                                       "between builds of Xen. Left out,",
                                       "and neither red nor blue, is what may be chance: changes of "
