@@ -34,6 +34,7 @@ static void write_comparison(FILE *out, const struct xf_profile *profile)
 {
 	const struct xf_flamegraph_options graph = XF_FLAMEGRAPH_DEFAULTS;
 	const struct xf_comparison_options text = {.all = true};
+	const struct xf_page_options page = {0};
 	struct xf_comparison comparison = {.profiles = {profile, profile}, .names = {"a", "b"}};
 	struct xf_difference *difference;
 	struct xf_calltree *inverted;
@@ -46,6 +47,7 @@ static void write_comparison(FILE *out, const struct xf_profile *profile)
 		comparison.difference = difference;
 		xf_comparison_write(out, &comparison, &text);
 		xf_flamegraph_write_comparison(out, &comparison, &graph);
+		xf_page_write_comparison(out, &comparison, &page);
 		xf_difference_free(difference);
 	}
 	xf_calltree_free(inverted);

@@ -132,9 +132,27 @@ function showControls() {
 
 const FUNCTIONS_SHOWN = 400;
 
+/* Of two recordings the change. */
+function functionSides(which, frame) {
+	return [sums.sides[0][which][frame], sums.sides[1][which][frame]];
+}
+
+function functionWords(which, frame) {
+	if (!model.compare)
+		return percent(sums[which][frame], sums.total[0]);
+	const sides = functionSides(which, frame), words = changeWords(model, sides);
+	return (/[1-9]/.test(words) && !isSignificant(model, sides) ? "~" : "") + words;
+}
+
+function sizesOf(which) {
+	return model.compare ? model.names.map(function (name, frame) {
+		return Math.abs(changeOf(model, functionSides(which, frame)));
+	}) : sums[which];
+}
+
 function listFunctions() {
-	const by = state.by === "self" ? sums.functionSelf : sums.functionTotal;
-	const also = state.by === "self" ? sums.functionTotal : sums.functionSelf;
+	const by = sizesOf(state.by === "self" ? "functionSelf" : "functionTotal");
+	const also = sizesOf(state.by === "self" ? "functionTotal" : "functionSelf");
 	return model.names.map(function (name, frame) { return frame; }).filter(function (frame) {
 		return sums.functionTotal[frame] && model.isFunction[frame] &&
 			(!shown.match || shown.match.frames[frame]);
@@ -150,8 +168,8 @@ function showFunctions() {
 		const line = make(rows, "tr");
 		line.dataset.frame = frame;
 		line.setAttribute("aria-selected", frame === state.fn ? "true" : "false");
-		make(line, "td", percent(sums.functionSelf[frame], sums.total[0]), "count");
-		make(line, "td", percent(sums.functionTotal[frame], sums.total[0]), "count");
+		make(line, "td", functionWords("functionSelf", frame), "count");
+		make(line, "td", functionWords("functionTotal", frame), "count");
 		make(line, "td", model.names[frame], "name");
 	});
 	if (all.length > FUNCTIONS_SHOWN)
@@ -161,8 +179,23 @@ function showFunctions() {
 
 /* ---- Legend, facts ---- */
 
+function showChangeLegend() {
+	const legend = byId("legend"), colours = CHANGES[look.dark ? "dark" : "light"];
+	legend.textContent = "";
+	[[colours.less.slice().reverse(), "less in B"], [[colours.even], "may be chance"],
+		[colours.more, "more in B"]].forEach(function (part) {
+		const entry = make(legend, "span");
+		part[0].forEach(function (colour) { make(entry, "i").style.background = colour; });
+		make(entry, "span", part[1]);
+	});
+}
+
 function showLegend() {
 	const legend = byId("legend"), seen = new Set();
+	if (model.compare) {
+		showChangeLegend();
+		return;
+	}
 	for (let frame = 1; frame < model.nrFrames; frame++) {
 		if (sums.functionTotal[frame])
 			seen.add(styleOf(model, frame));
@@ -181,6 +214,11 @@ function showLegend() {
 
 function showFacts() {
 	byId("title").textContent = about.title;
+	if (model.compare) {
+		["heat", "quality", "filters"].forEach(function (id) { byId(id).hidden = true; });
+		byId("facts").textContent = model.compare.sides.join("\n") + "\n" + model.compare.unit;
+		return;
+	}
 	byId("facts").textContent = [about.host, about.recorded, "samples " + about.samples]
 		.join("  \u00b7  ");
 	byId("heat-from").textContent = "0 s";
@@ -190,6 +228,8 @@ function showFacts() {
 /* ---- The range of time ---- */
 
 function showRange() {
+	if (model.compare)
+		return;
 	const range = state.range, words = range ? seconds(model, range[0], 2) + "\u2013" +
 		seconds(model, range[1], 2) + " s (" + seconds(model, range[1] - range[0], 2) + " s)" : "";
 	byId("heat-range").textContent = words;

@@ -91,7 +91,11 @@ function readModel() {
 	};
 	model.isKind = function (frame, kind) { return model.kinds[frame] === kind; };
 	readNodes(model, about.nodes);
-	readSamples(model, about.events);
+	model.compare = about.compare || null;
+	if (model.compare)
+		readSides(model);
+	else
+		readSamples(model, about.events);
 	findOutermost(model);
 	model.rank = rankFrames(model);
 	model.duration = Math.max(about.duration, model.nrEvents ? model.time[model.nrEvents - 1] : 0, 1);

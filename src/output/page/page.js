@@ -38,13 +38,13 @@ function makeLook() {
 	document.documentElement.toggleAttribute("data-dark", dark);
 	const palette = paletteOf(model, dark);
 	const incomplete = palette.find(function (colours) { return colours.stripe; });
-	palette.forEach(function (colours, frame) {
-		colours.isFunction = model.isKind(frame, "xen") || model.isKind(frame, "agent");
-	});
 	const font = getComputedStyle(document.querySelector("#tip-name")).fontFamily;
 	context.font = "12px " + font;
 	look = {
-		palette: palette, names: model.names, dark: dark, font: "12px " + font,
+		palette: palette, names: model.names, dark: dark,
+		isFunction: model.kinds.map(function (kind) { return kind === "xen" || kind === "agent"; }),
+		changed: model.compare && function (sides) { return changeColours(model, sums, sides, dark); },
+		 font: "12px " + font,
 		stripes: incomplete ? stripesOf(context, incomplete) : null,
 		column: context.measureText("0").width,
 		rest: getComputedStyle(document.documentElement).getPropertyValue("--rest").trim()
@@ -130,6 +130,8 @@ function paint() {
 }
 
 function repaintHeat() {
+	if (model.compare)
+		return;
 	paintHeat(byId("heat-canvas"), shown.heat, model, heatWidth(), look.dark, state.pcpu);
 	showRange();
 }
@@ -148,7 +150,7 @@ function update(parts) {
 	}
 	if (parts.has("match"))
 		shown.match = search(model, state.query);
-	if (parts.has("heat") || parts.has("match") || parts.has("filter"))
+	if (!model.compare && (parts.has("heat") || parts.has("match") || parts.has("filter")))
 		shown.heat = heatCells(model, state, shown.match, state.perPcpu,
 			Math.max(20, Math.floor(heatWidth() / 4)));
 	if (parts.has("function")) {
@@ -298,11 +300,13 @@ function ring(id, found) {
 }
 
 function wholeWord() {
-	return isFiltered() ? " of the selection" : " of all";
+	return model.compare ? " of both" : isFiltered() ? " of the selection" : " of all";
 }
 
 function factsOf(found) {
 	const boxes = found.scene.boxes, total = boxes.total[found.box], frame = boxes.frame[found.box];
+	if (model.compare)
+		return frame < 0 ? "" : comparisonFacts(model, boxes.tree.sides(boxes.node[found.box]));
 	let facts = samples(total) + ", " + percent(total, sums.total[0]) + wholeWord();
 	if (boxes.focus && found.box > boxes.focus)
 		facts += ", " + percent(total, boxes.whole) + " of the view";
@@ -335,7 +339,7 @@ function tell() {
 	if (shown.match) {
 		const matched = countMatched(model, sums, shown.match, 0);
 		words.push("\u201c" + state.query + "\u201d: " + percent(matched, sums.total[0]) +
-			wholeWord() + " (" + number(matched) + ")");
+			wholeWord() + (model.compare ? "" : " (" + number(matched) + ")"));
 		if (state.view === "stacks" && state.path.length) {
 			const boxes = shown.scenes[0].boxes;
 			words.push(percent(countMatched(model, sums, shown.match, boxes.node[boxes.focus]),

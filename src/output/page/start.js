@@ -64,7 +64,8 @@ showFacts();
 showKeys();
 fillFilters();
 sumUp(model, state, sums);
-showQuality(sums);
+if (!model.compare)
+	showQuality(sums);
 listenToControls();
 listenToGraph();
 readAddress();

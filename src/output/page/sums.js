@@ -33,6 +33,10 @@ function newSums(model) {
 }
 
 function sumUp(model, filter, sums) {
+	if (model.compare) {
+		sumSides(model, sums);
+		return;
+	}
 	const wanted = wantedGroups(model, filter), busy = filter.domain === "busy";
 	const first = filter.range ? eventAt(model, filter.range[0]) : 0;
 	const last = filter.range ? eventAt(model, filter.range[1]) : model.nrEvents;

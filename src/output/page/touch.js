@@ -186,6 +186,7 @@ function unzoom() {
 	zoomTo(state.side, []);
 }
 
+/* Key, what it does in words and in deed, and whether it is of what a comparison has not. */
 const KEYS = [
 	["/", "search: a regular expression, without regard to case unless it has capitals",
 		function () { byId("search").focus(); byId("search").select(); }],
@@ -208,11 +209,12 @@ const KEYS = [
 	["t", "the map of time in one row, or by pCPU", function () {
 		state.perPcpu = !state.perPcpu && mayHaveRows();
 		change("heat", "layout");
-	}],
-	["r", "to the map of time", function () { byId("heat").focus(); }],
+	}, "time"],
+	["r", "to the map of time", function () { byId("heat").focus(); }, "time"],
 	["d", "colours as the system, light or dark", nextTheme],
-	["q", "what is missing, and why", function () { byId("quality").open = !byId("quality").open; }],
-	["0", "drop all filters", clearFilters],
+	["q", "what is missing, and why", function () { byId("quality").open = !byId("quality").open; },
+		"time"],
+	["0", "drop all filters", clearFilters, "time"],
 	["Escape", "take back: selection, search, zoom, filters, view", back],
 	["?", "this help", function () { byId("help").showModal(); }]
 ];
@@ -249,7 +251,7 @@ function onKey(event) {
 	if (event.key === "Enter" && /^(BUTTON|SUMMARY)$/.test(event.target.tagName || ""))
 		return;
 	const entry = KEYS.find(function (key) { return key[0] === event.key; });
-	if (entry && entry[2]) {
+	if (entry && entry[2] && !(entry[3] && model.compare)) {
 		event.preventDefault();
 		hideTip();
 		entry[2]();
@@ -258,7 +260,7 @@ function onKey(event) {
 
 function showKeys() {
 	KEYS.forEach(function (key) {
-		if (!key[1])
+		if (!key[1] || key[3] && model.compare)
 			return;
 		const line = make(byId("keys"), "tr");
 		make(make(line, "td"), "kbd", key[0]);
@@ -329,8 +331,9 @@ function readAddress() {
 		side: words.has("zc") ? "callers" : "callees",
 		path: path ? path.split(".").map(function (part) { return wholeNumber(part, -1); }) : [],
 		query: words.get("q") || "",
-		range: range && +range[2] > +range[1] ? [+range[1], +range[2]] : null,
-		domain: typeof domain === "number" && !model.domains.includes(domain) ? "all" : domain,
+		range: range && +range[2] > +range[1] && !model.compare ? [+range[1], +range[2]] : null,
+		domain: typeof domain === "number" && !model.domains.includes(domain) || model.compare ? "all" :
+			domain,
 		vcpu: wholeNumber(words.get("vcpu"), -1), pcpu: wholeNumber(words.get("pcpu"), -1)
 	});
 	if (typeof state.domain !== "number" || !numbersOf(1, state.domain).includes(state.vcpu))
