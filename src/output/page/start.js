@@ -72,4 +72,4 @@ readAddress();
 
 /* For tests and the curious. */
 window.xenflame = { model: model, state: state, sums: sums, shown: shown, flush: flush, rectOf: rectOf,
-	boxOf: boxOf, boxUnder: boxUnder, countMatched: countMatched, selected: function () { return at; } };
+	boxOf: boxOf, boxUnder: boxUnder, writeAddress: writeAddress, countMatched: countMatched, selected: function () { return at; } };

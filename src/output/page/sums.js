@@ -63,13 +63,17 @@ function sumUp(model, filter, sums) {
 
 /* ---- Search ---- */
 
+/* A regular expression; what is none is looked for as it is. */
 function pattern(text) {
-	const flags = text === text.toLowerCase() ? "iu" : "u";
-	try {
-		return new RegExp(text, flags);
-	} catch (error) {
-		return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), flags);
+	const flags = text === text.toLowerCase() ? "i" : "";
+	for (const way of [flags + "u", flags]) {
+		try {
+			return new RegExp(text, way);
+		} catch (error) {
+			/* What the strict form refuses ("\#"), the other one may take. */
+		}
 	}
+	return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), flags + "u");
 }
 
 /* Which frames' names match, and which nodes have such a frame on their way from the root. */

@@ -300,11 +300,24 @@ function addressOf() {
 	return words.toString();
 }
 
+/* Browsers refuse addresses that change many times a second, as while a range is dragged. */
+const ADDRESS_MS = 200;
+let written = -ADDRESS_MS, later = 0;
+
 function keepAddress() {
+	clearTimeout(later);
+	if (step || performance.now() - written >= ADDRESS_MS)
+		writeAddress();
+	else
+		later = setTimeout(writeAddress, ADDRESS_MS);
+}
+
+function writeAddress() {
 	const address = addressOf(), isStep = step;
 	step = false;
 	if (reading || location.hash.slice(1) === address)
 		return;
+	written = performance.now();
 	try {
 		history[isStep ? "pushState" : "replaceState"](null, "", "#" + address);
 	} catch (error) {
