@@ -5,12 +5,17 @@
 
 #include "cmd/graph_options.h"
 #include "output/comparison.h"
+#include "output/page.h"
 
 struct request {
 	struct xf_graph_request common;
 	enum xf_measure measure;
 	struct xf_comparison_options text;
-	bool svg;
+	enum {
+		TEXT,
+		SVG,
+		HTML
+	} form;
 };
 
 /* Everything that is made of the two recordings. */
@@ -26,16 +31,30 @@ struct sides {
 static bool take_svg(void *request, const char *value)
 {
 	(void)value;
-	((struct request *)request)->svg = true;
+	((struct request *)request)->form = SVG;
 	return true;
+}
+
+static bool take_html(void *request, const char *value)
+{
+	(void)value;
+	((struct request *)request)->form = HTML;
+	return true;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t size = strlen(text), end_size = strlen(end);
+
+	return size > end_size && strcmp(text + size - end_size, end) == 0;
 }
 
 static bool take_output(void *request, const char *value)
 {
-	size_t size = strlen(value);
-
-	if (size > 4 && strcmp(value + size - 4, ".svg") == 0)
-		((struct request *)request)->svg = true;
+	if (ends_in(value, ".svg"))
+		((struct request *)request)->form = SVG;
+	if (ends_in(value, ".html"))
+		((struct request *)request)->form = HTML;
 	return xf_view_take_output(request, value);
 }
 
@@ -85,9 +104,10 @@ static bool take_lines(void *request, const char *value)
 }
 
 static const struct xf_option options[] = {
-        {"output", 'o', "FILE", "where to write (default: standard output); FILE.svg: as --svg",
+        {"output", 'o', "FILE", "where to write (default: standard output); also .svg, .html",
          take_output},
         {"svg", 0, NULL, "a flame graph: red where there is more in B, blue where less", take_svg},
+        {"html", 0, NULL, "the same as a page", take_html},
         {"normalize", 0, "WAY", "samples: shares of all; time: of a pCPU (default: samples)",
          take_normalize},
         {"absolute", 0, NULL, "numbers of samples as they are", take_absolute},
@@ -123,7 +143,7 @@ static int compare(const struct request *request, struct sides *sides)
 	const struct xf_profile *const profiles[2] = {sides->profiles[0], sides->profiles[1]};
 	const struct xf_calltree *trees[2] = {profiles[0]->tree, profiles[1]->tree};
 	struct xf_sides whole;
-	bool reverse = request->common.graph.reverse && request->svg;
+	bool reverse = request->common.graph.reverse && request->form == SVG;
 
 	if (!xf_comparison_whole(profiles, request->measure, &whole))
 		return xf_complain(XF_EXIT_INPUT,
@@ -159,10 +179,17 @@ static int write_comparison(const struct request *request, const struct sides *s
 	        .names = {sides->inputs[0].path, sides->inputs[1].path},
 	        .difference = sides->difference,
 	        .measure = request->measure};
-	int code = request->svg ? xf_flamegraph_write_comparison(out, &comparison,
-	                                                         &request->common.graph)
-	                        : xf_comparison_write(out, &comparison, &request->text);
+	const struct xf_page_options page = {.title = request->common.graph.title,
+	                                     .icicle = request->common.graph.inverted,
+	                                     .callers = request->common.graph.reverse};
+	int code;
 
+	if (request->form == SVG)
+		code = xf_flamegraph_write_comparison(out, &comparison, &request->common.graph);
+	else if (request->form == HTML)
+		code = xf_page_write_comparison(out, &comparison, &page);
+	else
+		code = xf_comparison_write(out, &comparison, &request->text);
 	return code ? xf_complain(XF_EXIT_FAILURE, "no memory for the comparison") : XF_EXIT_OK;
 }
 
@@ -197,9 +224,10 @@ static int run(int argc, char **argv)
 	if (!xf_options_read(&xf_command_diff, argc, argv, &request, &status))
 		return status;
 	if (argc - optind != 2)
-		return xf_complain(XF_EXIT_USAGE,
-		                   "diff wants two recordings, A and B, behind the options; see"
-		                   " xenflame help diff");
+		return xf_complain(
+		        XF_EXIT_USAGE,
+		        "diff wants two recordings, A and B, not %d; see xenflame help diff",
+		        argc - optind);
 	status = open_side(&request, argv[optind], &sides, 0);
 	if (!status)
 		status = open_side(&request, argv[optind + 1], &sides, 1);
@@ -213,10 +241,11 @@ static int run(int argc, char **argv)
 
 const struct xf_command xf_command_diff = {
         .name = "diff",
-        .synopsis = "[-o FILE] [--svg] [--normalize WAY] [--absolute] [--all] ... A B",
+        .synopsis = "[-o FILE] [--svg] [--html] [--normalize WAY] [--absolute] [--all] ... A B",
         .summary = "compares two recordings, function by function or as a flame graph",
         .options = options,
         .takes_arguments = true,
+        .mixes_arguments = true,
         .help = (const char *const[]){"A is before, B after. Functions are matched by name, also "
                                       "between builds of Xen. Left out,",
                                       "and neither red nor blue, is what may be chance: changes of "

@@ -18,6 +18,7 @@ EMBED(xf_embedded_page_css, FILE_OF("src/output/page/page.css"));
 // clang-format off
 EMBED(xf_embedded_page_js,
       FILE_OF("src/output/page/data.js")
+      FILE_OF("src/output/page/compare.js")
       FILE_OF("src/output/page/sums.js")
       FILE_OF("src/output/page/layout.js")
       FILE_OF("src/output/page/paint.js")

@@ -130,31 +130,20 @@ static void write_quality(FILE *out, const struct xf_profile *profile)
 	write_number(out, "skipped", profile->skipped);
 }
 
-static void write_title(FILE *out, const struct xf_profile *profile,
-                        const struct xf_page_options *options,
-                        void (*write)(FILE *out, const char *text))
+static void write_options(FILE *out, const struct xf_page_options *options)
 {
-	char text[256];
-
-	snprintf(text, sizeof(text), "Where the CPUs\xe2\x80\x99 time went%s%.200s",
-	         profile->host[0] ? " on " : "", profile->host);
-	write(out, options->title ? options->title : text);
+	fprintf(out, ",\n\"icicle\":%s,\n\"callers\":%s", options->icicle ? "true" : "false",
+	        options->callers ? "true" : "false");
 }
 
-static void write_markup(FILE *out, const char *text)
-{
-	xf_text_write_xml(out, text, 100);
-}
-
-static void write_about(FILE *out, const struct xf_profile *profile,
+static void write_about(FILE *out, const struct xf_profile *profile, const char *title,
                         const struct xf_page_options *options)
 {
 	struct xf_facts facts;
 
 	xf_facts_of(profile, &facts);
 	fprintf(out, "<script type=\"application/json\" id=\"about\">{\n\"unit\":%u", UNIT);
-	fputs(",\n\"title\":", out);
-	write_title(out, profile, options, write_string);
+	write_field(out, "title", title);
 	write_field(out, "host", facts.host);
 	write_field(out, "recorded", facts.recorded);
 	write_field(out, "samples", facts.samples);
@@ -164,10 +153,48 @@ static void write_about(FILE *out, const struct xf_profile *profile,
 	write_number(out, "duration", profile->duration / UNIT);
 	write_number(out, "frequency", profile->frequency);
 	write_quality(out, profile);
-	fprintf(out, ",\n\"icicle\":%s,\n\"callers\":%s", options->icicle ? "true" : "false",
-	        options->callers ? "true" : "false");
+	write_options(out, options);
 	write_groups(out, profile);
 	write_frames(out, profile->tree);
+	fputs("\n}</script>\n", out);
+}
+
+static void write_side(FILE *out, const struct xf_comparison *comparison, int side)
+{
+	struct xf_facts facts;
+	char text[1400];
+
+	xf_facts_of(comparison->profiles[side], &facts);
+	snprintf(text, sizeof(text),
+	         "%c  %.200s  \xc2\xb7  %s  \xc2\xb7  %s  \xc2\xb7  samples %s  \xc2\xb7  %s",
+	         "AB"[side], comparison -> names[side], facts.host, facts.recorded, facts.samples,
+	         facts.quality);
+	write_string(out, text);
+}
+
+static void write_about_comparison(FILE *out, const struct xf_comparison *comparison,
+                                   const char *title, const struct xf_page_options *options)
+{
+	const struct xf_difference *difference = comparison->difference;
+
+	fprintf(out, "<script type=\"application/json\" id=\"about\">{\n\"unit\":%u", UNIT);
+	write_field(out, "title", title);
+	fprintf(out,
+	        ",\n\"compare\":{\"whole\":[%" PRIu64 ",%" PRIu64
+	        "],\"shares\":%s,\"absolute\":%s,\"unit\":",
+	        difference->whole.count[0], difference->whole.count[1],
+	        difference->shares ? "true" : "false",
+	        comparison->measure == XF_MEASURE_ABSOLUTE ? "true" : "false");
+	write_string(out, xf_comparison_unit(comparison));
+	fputs(",\n\"sides\":[", out);
+	write_side(out, comparison, 0);
+	fputs(",\n", out);
+	write_side(out, comparison, 1);
+	fputs("]}", out);
+	write_number(out, "nodes", xf_calltree_nr_nodes(difference->tree));
+	fputs(",\n\"events\":0,\"duration\":0,\"groups\":[]", out);
+	write_options(out, options);
+	write_frames(out, difference->tree);
 	fputs("\n}</script>\n", out);
 }
 
@@ -219,10 +246,26 @@ static void write_samples(FILE *out, const struct xf_timeline *timeline, const u
 	fputs("</script>\n", out);
 }
 
+static void write_sides(FILE *out, const struct xf_difference *difference)
+{
+	struct xf_columns columns = {.out = out};
+	struct xf_calltree_walk walk = {0};
+
+	fputs("<script type=\"text/plain\" id=\"sides\">", out);
+	while (xf_calltree_next(difference->tree, &walk)) {
+		if (walk.leaving || !walk.node.index)
+			continue;
+		xf_columns_put(&columns, difference->self[walk.node.index].count[0]);
+		xf_columns_put(&columns, difference->self[walk.node.index].count[1]);
+	}
+	xf_columns_end(&columns);
+	fputs("</script>\n", out);
+}
+
 /* ---- The page -------------------------------------------------------------------------------- */
 
-static void write_head(FILE *out, const struct xf_profile *profile,
-                       const struct xf_page_options *options)
+/* Up to the data. */
+static void write_start(FILE *out, const char *title)
 {
 	/* Whatever should get into the page: it loads nothing, and sends nothing anywhere. */
 	fputs("<!DOCTYPE html>\n"
@@ -233,26 +276,55 @@ static void write_head(FILE *out, const struct xf_profile *profile,
 	      " form-action 'none'\"/>\n"
 	      "<meta name=\"viewport\" content=\"width=device-width\"/>\n<title>",
 	      out);
-	write_title(out, profile, options, write_markup);
-	fprintf(out, "</title>\n<style>/*<![CDATA[*/\n%s/*]]>*/</style>\n</head>\n",
-	        xf_embedded_page_css);
+	xf_text_write_xml(out, title, 100);
+	fprintf(out, "</title>\n<style>/*<![CDATA[*/\n%s/*]]>*/</style>\n</head>\n%s",
+	        xf_embedded_page_css, xf_embedded_page_html);
+}
+
+static void write_end(FILE *out)
+{
+	fprintf(out,
+	        "<script>/*<![CDATA[*/\n(function () {\n\"use "
+	        "strict\";\n%s})();\n/*]]>*/</script>\n"
+	        "</body></html>\n",
+	        xf_embedded_page_js);
 }
 
 int xf_page_write(FILE *out, const struct xf_profile *profile,
                   const struct xf_page_options *options)
 {
 	uint32_t *numbers = calloc(xf_calltree_nr_nodes(profile->tree), sizeof(*numbers));
+	const char *title = options->title;
+	char own[256];
 
 	if (!numbers)
 		return -ENOMEM;
-	write_head(out, profile, options);
-	fputs(xf_embedded_page_html, out);
-	write_about(out, profile, options);
+	snprintf(own, sizeof(own), "Where the CPUs\xe2\x80\x99 time went%s%.200s",
+	         profile->host[0] ? " on " : "", profile->host);
+	title = title ? title : own;
+	write_start(out, title);
+	write_about(out, profile, title, options);
 	write_nodes(out, profile->tree, numbers);
 	write_samples(out, &profile->timeline, numbers);
-	fprintf(out, "<script>/*<![CDATA[*/\n(function () {\n\"use strict\";\n%s",
-	        xf_embedded_page_js);
-	fputs("})();\n/*]]>*/</script>\n</body></html>\n", out);
+	write_end(out);
+	free(numbers);
+	return 0;
+}
+
+int xf_page_write_comparison(FILE *out, const struct xf_comparison *comparison,
+                             const struct xf_page_options *options)
+{
+	const struct xf_calltree *tree = comparison->difference->tree;
+	uint32_t *numbers = calloc(xf_calltree_nr_nodes(tree), sizeof(*numbers));
+	const char *title = options->title ? options->title : "What changed from A to B";
+
+	if (!numbers)
+		return -ENOMEM;
+	write_start(out, title);
+	write_about_comparison(out, comparison, title, options);
+	write_nodes(out, tree, numbers);
+	write_sides(out, comparison->difference);
+	write_end(out);
 	free(numbers);
 	return 0;
 }

@@ -13,6 +13,9 @@
  *
  * "samples" is in the order of time. Each entry has the units of time since the one before; the
  * group; and twice the node's number, plus one where a count other than 1 follows.
+ *
+ * Of a comparison there is "sides" in its place: for each node the samples that ended in it, in A
+ * and in B.
  */
 #ifndef XF_OUTPUT_PAGE_H
 #define XF_OUTPUT_PAGE_H
@@ -20,6 +23,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "output/comparison.h"
 #include "profile/profile.h"
 
 struct xf_page_options {
@@ -31,5 +35,9 @@ struct xf_page_options {
 /* @profile has a timeline. Return: 0 or -ENOMEM; the caller looks at ferror(@out). */
 int xf_page_write(FILE *out, const struct xf_profile *profile,
                   const struct xf_page_options *options);
+
+/* The same of two profiles. */
+int xf_page_write_comparison(FILE *out, const struct xf_comparison *comparison,
+                             const struct xf_page_options *options);
 
 #endif

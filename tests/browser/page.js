@@ -241,6 +241,14 @@ attempt("search tells the matched share", function () {
 	type("no such function \u2603");
 	check("search without a match is 0%", / 0\.00%/.test(byId("status").textContent),
 		byId("status").textContent);
+	type("\\#|no such function");
+	check("an expression with a needless escape is one", page.countMatched(model, sums, page.shown.match, 0) === countEvents(function (i) {
+			for (let node = model.node[i]; node; node = model.parent[node]) {
+				if (model.names[model.frame[node]].includes("#"))
+					return true;
+			}
+			return false;
+		}), byId("status").textContent);
 	type("(");
 	check("what is no expression is taken as it is", !/100\.00%/.test(byId("status").textContent) ||
 		model.names.every(function (name, i) { return !i || name.includes("("); }), "all match");
@@ -310,6 +318,7 @@ attempt("a click zooms, the address leads back", function () {
 	check("a click zooms", boxes.whole === total && boxes.frame[boxes.focus] === frame,
 		boxes.whole + " of " + total);
 	type("x");
+	page.writeAddress();
 	const address = location.hash;
 	reset();
 	check("Escape goes back", state.path.length === 0 && page.shown.scenes[0].boxes.whole ===
@@ -349,7 +358,6 @@ attempt("addresses that make no sense do nothing", function () {
 attempt("filters that exclude each other say so", function () {
 	state.range = [model.duration + 1, model.duration + 2];
 	press("t");
-	window.dispatchEvent(new Event("resize"));
 	choose("filter-pcpu", model.pcpus[0]);
 	check("an empty selection says why", !byId("nothing").hidden && /filters/.test(byId("nothing").textContent),
 		byId("nothing").textContent);

@@ -70,18 +70,13 @@ function showQuality(everything) {
 
 /* ---- Filters ---- */
 
-function fillSelect(id, options, value) {
+function fillSelect(id, options) {
 	const node = byId(id);
 	node.textContent = "";
 	options.forEach(function (option) {
 		make(node, "option", option[1]).value = option[0];
 	});
-	node.value = value;
 	node.disabled = options.length < 2;
-}
-
-function domainsOf() {
-	return Array.from(new Set(model.groups.map(function (group) { return group[0]; })));
 }
 
 function numbersOf(which, domain) {
@@ -90,15 +85,25 @@ function numbersOf(which, domain) {
 	}).map(function (group) { return group[which]; }))).sort(function (a, b) { return a - b; });
 }
 
-function showFilters() {
+function fillFilters() {
 	fillSelect("filter-domain", [["all", "all"], ["busy", "all but idle"]].concat(
-		domainsOf().map(function (frame) { return [frame, model.names[frame]]; })), state.domain);
-	/* Numbers of vCPUs mean something within a domain only. */
-	fillSelect("filter-vcpu", [[-1, "all"]].concat(typeof state.domain !== "number" ? [] :
-		numbersOf(1, state.domain).map(function (vcpu) { return [vcpu, vcpu]; })), state.vcpu);
+		model.domains.map(function (frame) { return [frame, model.names[frame]]; })));
 	fillSelect("filter-pcpu", [[-1, "all"]].concat(model.pcpus.map(function (pcpu) {
 		return [pcpu, pcpu];
-	})), state.pcpu);
+	})));
+}
+
+let vcpusOf = null; /* the domain whose vCPUs are listed */
+
+function showFilters() {
+	if (vcpusOf !== state.domain)
+		/* Numbers of vCPUs mean something within a domain only. */
+		fillSelect("filter-vcpu", [[-1, "all"]].concat(typeof state.domain !== "number" ? [] :
+			numbersOf(1, state.domain).map(function (vcpu) { return [vcpu, vcpu]; })));
+	vcpusOf = state.domain;
+	byId("filter-domain").value = state.domain;
+	byId("filter-vcpu").value = state.vcpu;
+	byId("filter-pcpu").value = state.pcpu;
 	byId("clear").hidden = !isFiltered();
 }
 
@@ -114,7 +119,7 @@ function showControls() {
 	byId("turn").disabled = state.view === "function";
 	byId("theme").textContent = { auto: "Auto", light: "Light", dark: "Dark" }[state.theme];
 	byId("heat-rows").textContent = state.perPcpu ? "in one row" : "by pCPU";
-	byId("heat-rows").hidden = model.pcpus.length < 2;
+	byId("heat-rows").hidden = !mayHaveRows();
 	press("by-self", state.by === "self");
 	press("by-total", state.by === "total");
 	showFilters();
@@ -127,16 +132,29 @@ function showControls() {
 
 const FUNCTIONS_SHOWN = 400;
 
-function isFunction(frame) {
-	return frame > 0 && !["domain", "vcpu", "pcpu", "root"].includes(model.kinds[frame]) &&
-		!domainsOf().includes(frame);
+/* Of two recordings the change. */
+function functionSides(which, frame) {
+	return [sums.sides[0][which][frame], sums.sides[1][which][frame]];
+}
+
+function functionWords(which, frame) {
+	if (!model.compare)
+		return percent(sums[which][frame], sums.total[0]);
+	const sides = functionSides(which, frame), words = changeWords(model, sides);
+	return (/[1-9]/.test(words) && !isSignificant(model, sides) ? "~" : "") + words;
+}
+
+function sizesOf(which) {
+	return model.compare ? model.names.map(function (name, frame) {
+		return Math.abs(changeOf(model, functionSides(which, frame)));
+	}) : sums[which];
 }
 
 function listFunctions() {
-	const by = state.by === "self" ? sums.functionSelf : sums.functionTotal;
-	const also = state.by === "self" ? sums.functionTotal : sums.functionSelf;
+	const by = sizesOf(state.by === "self" ? "functionSelf" : "functionTotal");
+	const also = sizesOf(state.by === "self" ? "functionTotal" : "functionSelf");
 	return model.names.map(function (name, frame) { return frame; }).filter(function (frame) {
-		return sums.functionTotal[frame] && isFunction(frame) &&
+		return sums.functionTotal[frame] && model.isFunction[frame] &&
 			(!shown.match || shown.match.frames[frame]);
 	}).sort(function (a, b) {
 		return by[b] - by[a] || also[b] - also[a] || model.rank[a] - model.rank[b];
@@ -150,8 +168,8 @@ function showFunctions() {
 		const line = make(rows, "tr");
 		line.dataset.frame = frame;
 		line.setAttribute("aria-selected", frame === state.fn ? "true" : "false");
-		make(line, "td", percent(sums.functionSelf[frame], sums.total[0]), "count");
-		make(line, "td", percent(sums.functionTotal[frame], sums.total[0]), "count");
+		make(line, "td", functionWords("functionSelf", frame), "count");
+		make(line, "td", functionWords("functionTotal", frame), "count");
 		make(line, "td", model.names[frame], "name");
 	});
 	if (all.length > FUNCTIONS_SHOWN)
@@ -161,8 +179,23 @@ function showFunctions() {
 
 /* ---- Legend, facts ---- */
 
+function showChangeLegend() {
+	const legend = byId("legend"), colours = CHANGES[look.dark ? "dark" : "light"];
+	legend.textContent = "";
+	[[colours.less.slice().reverse(), "less in B"], [[colours.even], "may be chance"],
+		[colours.more, "more in B"]].forEach(function (part) {
+		const entry = make(legend, "span");
+		part[0].forEach(function (colour) { make(entry, "i").style.background = colour; });
+		make(entry, "span", part[1]);
+	});
+}
+
 function showLegend() {
 	const legend = byId("legend"), seen = new Set();
+	if (model.compare) {
+		showChangeLegend();
+		return;
+	}
 	for (let frame = 1; frame < model.nrFrames; frame++) {
 		if (sums.functionTotal[frame])
 			seen.add(styleOf(model, frame));
@@ -181,7 +214,12 @@ function showLegend() {
 
 function showFacts() {
 	byId("title").textContent = about.title;
-	byId("facts").textContent = [about.host, about.recorded, about.samples + " samples"]
+	if (model.compare) {
+		["heat", "quality", "filters"].forEach(function (id) { byId(id).hidden = true; });
+		byId("facts").textContent = model.compare.sides.join("\n") + "\n" + model.compare.unit;
+		return;
+	}
+	byId("facts").textContent = [about.host, about.recorded, "samples " + about.samples]
 		.join("  \u00b7  ");
 	byId("heat-from").textContent = "0 s";
 	byId("heat-to").textContent = seconds(model, model.duration, 1) + " s";
@@ -190,6 +228,8 @@ function showFacts() {
 /* ---- The range of time ---- */
 
 function showRange() {
+	if (model.compare)
+		return;
 	const range = state.range, words = range ? seconds(model, range[0], 2) + "\u2013" +
 		seconds(model, range[1], 2) + " s (" + seconds(model, range[1] - range[0], 2) + " s)" : "";
 	byId("heat-range").textContent = words;

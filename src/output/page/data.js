@@ -91,13 +91,23 @@ function readModel() {
 	};
 	model.isKind = function (frame, kind) { return model.kinds[frame] === kind; };
 	readNodes(model, about.nodes);
-	readSamples(model, about.events);
+	model.compare = about.compare || null;
+	if (model.compare)
+		readSides(model);
+	else
+		readSamples(model, about.events);
 	findOutermost(model);
 	model.rank = rankFrames(model);
 	model.duration = Math.max(about.duration, model.nrEvents ? model.time[model.nrEvents - 1] : 0, 1);
 	model.pcpus = Array.from(new Set(model.groups.map(function (group) {
 		return group[2];
 	}))).sort(function (a, b) { return a - b; });
+	model.domains = Array.from(new Set(model.groups.map(function (group) { return group[0]; })));
+	const domains = new Set(model.domains);
+	/* What a list of functions has: neither whose something was, nor the Idle domain. */
+	model.isFunction = model.kinds.map(function (kind, frame) {
+		return frame > 0 && !["domain", "vcpu", "pcpu", "root"].includes(kind) && !domains.has(frame);
+	});
 	model.leafIdle = new Uint8Array(model.nrNodes);
 	for (let i = 1; i < model.nrNodes; i++)
 		model.leafIdle[i] = model.isKind(model.frame[i], "idle") ? 1 : 0;

@@ -14,7 +14,7 @@ function heatColour(share, dark) {
 }
 
 function heatRowHeight(rows) {
-	return rows === 1 ? 34 : Math.max(3, Math.min(16, Math.floor(160 / rows)));
+	return rows === 1 ? 34 : Math.max(1, Math.min(16, Math.floor(160 / rows)));
 }
 
 /* @map: what heatCells returned. Columns without a sample stay empty. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
-   What is drawn where. Trees answer to root, total(node), frame(node) and each(node, visit), which
-   visits the children in order; a layout is the boxes of those nodes that are wide enough, row by row
+   What is drawn where. Trees answer to root, total(node), frame(node), sides(node) where two recordings
+   are compared, and each(node, visit), which visits the children in order; a layout is the boxes of those nodes that are wide enough, row by row
    and each row from the left. */
 
 /* The stacks as they are. */
@@ -9,6 +9,7 @@ function stacksTree(model, sums) {
 		root: 0,
 		total: function (node) { return sums.total[node]; },
 		frame: function (node) { return model.frame[node]; },
+		sides: function (node) { return [sums.sides[0].total[node], sums.sides[1].total[node]]; },
 		each: function (node, visit) {
 			const end = model.end[node];
 			for (let child = node + 1; child < end; child = model.end[child]) {
@@ -22,7 +23,7 @@ function stacksTree(model, sums) {
 /* ---- Merged trees: a node stands for many nodes of the stacks, and is made when it is looked at ---- */
 
 function merged(frame) {
-	return { frame: frame, total: 0, nodes: [], weights: [], children: null };
+	return { frame: frame, total: 0, nodes: [], weights: [], sides: [0, 0], sideWeights: [], children: null };
 }
 
 /* Puts nodes of the stacks together by their frames: for a tree's merged nodes, one after the other. */
@@ -30,7 +31,8 @@ function gatherer(model) {
 	const place = new Int32Array(model.nrFrames).fill(-1);
 	let found = [];
 	return {
-		add: function (node, weight) {
+		/* sides: what the weight is on both sides of a comparison */
+		add: function (node, weight, sides) {
 			const frame = model.frame[node];
 			if (place[frame] < 0)
 				place[frame] = found.push(merged(frame)) - 1;
@@ -38,6 +40,11 @@ function gatherer(model) {
 			into.total += weight;
 			into.nodes.push(node);
 			into.weights.push(weight);
+			if (sides) {
+				into.sides[0] += sides[0];
+				into.sides[1] += sides[1];
+				into.sideWeights.push(sides);
+			}
 		},
 		take: function () {
 			const taken = found;
@@ -55,9 +62,13 @@ function expandCallers(model, from, gathered) {
 	for (let i = 0; i < nodes.length; i++) {
 		const caller = model.parent[nodes[i]];
 		if (caller)
-			gathered.add(caller, weights[i]);
+			gathered.add(caller, weights[i], from.sideWeights[i]);
 	}
 	return gathered.take();
+}
+
+function sidesOf(model, sums, node) {
+	return model.compare && [sums.sides[0].total[node], sums.sides[1].total[node]];
 }
 
 function expandCallees(model, sums, from, gathered) {
@@ -65,7 +76,7 @@ function expandCallees(model, sums, from, gathered) {
 		const end = model.end[node];
 		for (let child = node + 1; child < end; child = model.end[child]) {
 			if (sums.total[child])
-				gathered.add(child, sums.total[child]);
+				gathered.add(child, sums.total[child], sidesOf(model, sums, child));
 		}
 	});
 	return gathered.take();
@@ -77,6 +88,7 @@ function mergedTree(model, sums, root, towardsCallers) {
 		root: root,
 		total: function (node) { return node.total; },
 		frame: function (node) { return node.frame; },
+		sides: function (node) { return node.sides; },
 		each: function (node, visit) {
 			if (!node.children)
 				node.children = towardsCallers ? expandCallers(model, node, gathered) :
@@ -91,24 +103,23 @@ function callersTree(model, sums) {
 	const innermost = gatherer(model), root = merged(0);
 	for (let i = 1; i < model.nrNodes; i++) {
 		if (sums.self[i])
-			innermost.add(i, sums.self[i]);
+			innermost.add(i, sums.self[i], model.compare && [model.sides[0][i], model.sides[1][i]]);
 	}
 	root.children = innermost.take();
 	root.total = sums.total[0];
+	root.sides = sidesOf(model, sums, 0);
 	return mergedTree(model, sums, root, true);
 }
 
 /* One function from its outermost calls on: each sample that it is in counts once. */
 function functionTree(model, sums, frame, towardsCallers) {
-	const root = merged(frame);
+	const root = merged(frame), gathered = gatherer(model);
 	for (let i = 1; i < model.nrNodes; i++) {
 		if (model.frame[i] !== frame || !model.outer[i] || !sums.total[i])
 			continue;
-		root.nodes.push(i);
-		root.weights.push(sums.total[i]);
-		root.total += sums.total[i];
+		gathered.add(i, sums.total[i], sidesOf(model, sums, i));
 	}
-	return mergedTree(model, sums, root, towardsCallers);
+	return mergedTree(model, sums, gathered.take()[0] || root, towardsCallers);
 }
 
 /* ---- Boxes ---- */
@@ -176,6 +187,7 @@ function layOut(tree, path, width) {
 		boxes.rows.push(boxes.start.length);
 	}
 	boxes.rows.pop();
+	boxes.tree = tree;
 	boxes.whole = whole;
 	boxes.path = way.slice(1).map(tree.frame);
 	return boxes;

@@ -8,7 +8,8 @@ const state = {
 	domain: "all", vcpu: -1, pcpu: -1, range: null, theme: "auto", by: "self",
 	perPcpu: model.pcpus.length > 1 && model.pcpus.length <= 32
 };
-const shown = { trees: {}, scenes: [], match: null, heat: null, height: 0, width: 0, pending: null };
+const shown = { trees: {}, scenes: [], match: null, heat: null, height: 0, sight: 0, width: 0,
+	pending: null };
 let at = null; /* the selected box: { side, path } */
 let look = null;
 
@@ -19,6 +20,11 @@ function byId(id) {
 function isDark() {
 	return state.theme === "dark" ||
 		state.theme === "auto" && window.matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/* A row is a pixel high at least. */
+function mayHaveRows() {
+	return model.pcpus.length > 1 && model.pcpus.length <= 256;
 }
 
 function isFiltered() {
@@ -32,13 +38,13 @@ function makeLook() {
 	document.documentElement.toggleAttribute("data-dark", dark);
 	const palette = paletteOf(model, dark);
 	const incomplete = palette.find(function (colours) { return colours.stripe; });
-	palette.forEach(function (colours, frame) {
-		colours.isFunction = model.isKind(frame, "xen") || model.isKind(frame, "agent");
-	});
 	const font = getComputedStyle(document.querySelector("#tip-name")).fontFamily;
 	context.font = "12px " + font;
 	look = {
-		palette: palette, names: model.names, dark: dark, font: "12px " + font,
+		palette: palette, names: model.names, dark: dark,
+		isFunction: model.kinds.map(function (kind) { return kind === "xen" || kind === "agent"; }),
+		changed: model.compare && function (sides) { return changeColours(model, sums, sides, dark); },
+		 font: "12px " + font,
 		stripes: incomplete ? stripesOf(context, incomplete) : null,
 		column: context.measureText("0").width,
 		rest: getComputedStyle(document.documentElement).getPropertyValue("--rest").trim()
@@ -85,7 +91,7 @@ function layOutStacks(width) {
 }
 
 function relayout() {
-	const scroll = byId("scroll"), before = shown.height - scroll.scrollTop;
+	const scroll = byId("scroll"), below = shown.height - scroll.scrollTop - shown.sight;
 	const drawn = sums.total[0] > 0 && (state.view !== "function" ||
 		state.fn >= 0 && sums.functionTotal[state.fn] > 0);
 	shown.width = Math.max(scroll.clientWidth - 2 * LEFT, 10);
@@ -97,14 +103,15 @@ function relayout() {
 	shown.scenes = [];
 	const height = drawn ? state.view === "function" ? layOutFunction(shown.width) :
 		layOutStacks(shown.width) : 0;
-	shown.height = Math.max(height, scroll.clientHeight);
+	shown.sight = scroll.clientHeight;
+	shown.height = Math.max(height, shown.sight);
 	byId("space").style.height = shown.height + "px";
 	if (shown.scenes[0])
 		state.path = shown.scenes[state.view === "function" && state.side === "callees" ? 1 : 0]
 			.boxes.path;
 	/* Flames grow upwards: what stands at their foot stays where it is. */
 	if (state.view !== "function" && !state.icicle)
-		scroll.scrollTop = shown.height - before;
+		scroll.scrollTop = shown.height - shown.sight - below;
 }
 
 function paint() {
@@ -123,6 +130,8 @@ function paint() {
 }
 
 function repaintHeat() {
+	if (model.compare)
+		return;
 	paintHeat(byId("heat-canvas"), shown.heat, model, heatWidth(), look.dark, state.pcpu);
 	showRange();
 }
@@ -141,7 +150,7 @@ function update(parts) {
 	}
 	if (parts.has("match"))
 		shown.match = search(model, state.query);
-	if (parts.has("heat") || parts.has("match") || parts.has("filter"))
+	if (!model.compare && (parts.has("heat") || parts.has("match") || parts.has("filter")))
 		shown.heat = heatCells(model, state, shown.match, state.perPcpu,
 			Math.max(20, Math.floor(heatWidth() / 4)));
 	if (parts.has("function")) {
@@ -198,8 +207,10 @@ function setQuery(text) {
 }
 
 function setView(view, fn) {
-	if (view === "function" && fn === undefined && state.fn < 0 && at)
+	if (view === "function" && fn === undefined && at && at.path.length)
 		fn = at.path[at.path.length - 1];
+	else if (view === "function" && fn === undefined && state.fn < 0)
+		fn = listFunctions()[0];
 	if (fn !== undefined)
 		state.fn = fn;
 	state.view = view;
@@ -289,11 +300,13 @@ function ring(id, found) {
 }
 
 function wholeWord() {
-	return isFiltered() ? " of the selection" : " of all";
+	return model.compare ? " of both" : isFiltered() ? " of the selection" : " of all";
 }
 
 function factsOf(found) {
 	const boxes = found.scene.boxes, total = boxes.total[found.box], frame = boxes.frame[found.box];
+	if (model.compare)
+		return frame < 0 ? "" : comparisonFacts(model, boxes.tree.sides(boxes.node[found.box]));
 	let facts = samples(total) + ", " + percent(total, sums.total[0]) + wholeWord();
 	if (boxes.focus && found.box > boxes.focus)
 		facts += ", " + percent(total, boxes.whole) + " of the view";
@@ -326,7 +339,7 @@ function tell() {
 	if (shown.match) {
 		const matched = countMatched(model, sums, shown.match, 0);
 		words.push("\u201c" + state.query + "\u201d: " + percent(matched, sums.total[0]) +
-			wholeWord() + " (" + number(matched) + ")");
+			wholeWord() + (model.compare ? "" : " (" + number(matched) + ")"));
 		if (state.view === "stacks" && state.path.length) {
 			const boxes = shown.scenes[0].boxes;
 			words.push(percent(countMatched(model, sums, shown.match, boxes.node[boxes.focus]),

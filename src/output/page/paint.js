@@ -110,8 +110,9 @@ function penOf(canvas, width, height) {
 	return context;
 }
 
-function paintBox(context, look, box, frame, x, y, room) {
-	const colours = look.palette[frame], width = Math.max(room - Math.min(GAP, room * 0.2), 0.4);
+function paintBox(context, look, boxes, box, x, y, room) {
+	const frame = boxes.frame[box], width = Math.max(room - Math.min(GAP, room * 0.2), 0.4);
+	const colours = look.changed ? look.changed(boxes.tree.sides(boxes.node[box])) : look.palette[frame];
 	context.fillStyle = colours.stripe ? look.stripes : colours.fill;
 	if (width > 8 && context.roundRect) {
 		context.beginPath();
@@ -123,7 +124,7 @@ function paintBox(context, look, box, frame, x, y, room) {
 	const columns = Math.floor((room - 2 * PAD) / look.column);
 	if (columns < 2)
 		return;
-	const text = fit(look.names[frame], columns, colours.isFunction);
+	const text = fit(look.names[frame], columns, look.isFunction[frame]);
 	if (text) {
 		context.fillStyle = colours.text;
 		context.fillText(straight(text), x + PAD, y + ROW - 6);
@@ -131,7 +132,8 @@ function paintBox(context, look, box, frame, x, y, room) {
 }
 
 /*
- * Paints the rows of a layout that are in sight. @look: { palette, stripes, names, column, rest }; @scene:
+ * Paints the rows of a layout that are in sight. @look: { palette, stripes, names, isFunction, column, rest,
+ * changed(sides): the colours, where two recordings are compared }; @scene:
  * { boxes, scale: pixels a sample, left, yOf(row), top, bottom: what is in sight, match }.
  */
 function paintBoxes(context, look, scene) {
@@ -153,7 +155,7 @@ function paintBoxes(context, look, scene) {
 			}
 			context.globalAlpha = scene.match && !scene.match.frames[frame] ? 0.22 :
 				row < boxes.focus ? 0.5 : 1;
-			paintBox(context, look, box, frame, x, y, room);
+			paintBox(context, look, boxes, box, x, y, room);
 		}
 	}
 	context.globalAlpha = 1;

@@ -41,7 +41,6 @@ function listenToGraph() {
 	listen("scroll", "mousemove", overGraph);
 	listen("scroll", "mouseleave", hideTip);
 	listen("scroll", "click", clickGraph);
-	listen("scroll", "dblclick", showFunction);
 	listen("scroll", "scroll", function () {
 		hideTip();
 		requestAnimationFrame(paint);
@@ -51,7 +50,10 @@ function listenToGraph() {
 	listen("heat-area", "pointerup", endDrag);
 	listen("heat-area", "pointerleave", hideTip);
 	window.addEventListener("keydown", onKey);
-	window.addEventListener("resize", function () { change("heat", "layout"); });
+	/* What stands around them may take more room, too. */
+	const sizes = new ResizeObserver(function () { change("heat", "layout"); });
+	sizes.observe(byId("scroll"));
+	sizes.observe(byId("heat-area"));
 	window.addEventListener("popstate", readAddress);
 	window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", function () {
 		change("theme");
@@ -60,14 +62,14 @@ function listenToGraph() {
 
 showFacts();
 showKeys();
+fillFilters();
 sumUp(model, state, sums);
-showQuality(sums);
+if (!model.compare)
+	showQuality(sums);
 listenToControls();
 listenToGraph();
 readAddress();
-byId("scroll").scrollTop = state.icicle ? 0 : shown.height;
-paint();
 
 /* For tests and the curious. */
 window.xenflame = { model: model, state: state, sums: sums, shown: shown, flush: flush, rectOf: rectOf,
-	boxOf: boxOf, boxUnder: boxUnder, countMatched: countMatched, selected: function () { return at; } };
+	boxOf: boxOf, boxUnder: boxUnder, writeAddress: writeAddress, countMatched: countMatched, selected: function () { return at; } };

@@ -33,6 +33,10 @@ function newSums(model) {
 }
 
 function sumUp(model, filter, sums) {
+	if (model.compare) {
+		sumSides(model, sums);
+		return;
+	}
 	const wanted = wantedGroups(model, filter), busy = filter.domain === "busy";
 	const first = filter.range ? eventAt(model, filter.range[0]) : 0;
 	const last = filter.range ? eventAt(model, filter.range[1]) : model.nrEvents;
@@ -59,13 +63,17 @@ function sumUp(model, filter, sums) {
 
 /* ---- Search ---- */
 
+/* A regular expression; what is none is looked for as it is. */
 function pattern(text) {
-	const flags = text === text.toLowerCase() ? "iu" : "u";
-	try {
-		return new RegExp(text, flags);
-	} catch (error) {
-		return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), flags);
+	const flags = text === text.toLowerCase() ? "i" : "";
+	for (const way of [flags + "u", flags]) {
+		try {
+			return new RegExp(text, way);
+		} catch (error) {
+			/* What the strict form refuses ("\#"), the other one may take. */
+		}
 	}
+	return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), flags + "u");
 }
 
 /* Which frames' names match, and which nodes have such a frame on their way from the root. */
@@ -112,8 +120,9 @@ function columnWidth(model, most) {
 function heatCells(model, filter, match, perPcpu, most) {
 	const step = columnWidth(model, most), nr = Math.floor(model.duration / step) + 1;
 	const rows = perPcpu ? model.pcpus : [-1];
+	const place = new Map(model.pcpus.map(function (pcpu, i) { return [pcpu, i]; }));
 	const rowOf = Uint32Array.from(model.groups, function (group) {
-		return perPcpu ? model.pcpus.indexOf(group[2]) : 0;
+		return perPcpu ? place.get(group[2]) : 0;
 	});
 	const wanted = wantedGroups(model, filter);
 	const busy = new Float64Array(rows.length * nr), all = new Float64Array(rows.length * nr);

@@ -186,14 +186,7 @@ function unzoom() {
 	zoomTo(state.side, []);
 }
 
-function showFunction() {
-	const found = at && boxOf(at);
-	if (found && found.scene.boxes.frame[found.box] > 0)
-		setView("function", found.scene.boxes.frame[found.box]);
-	else
-		setView("function");
-}
-
+/* Key, what it does in words and in deed, and whether it is of what a comparison has not. */
 const KEYS = [
 	["/", "search: a regular expression, without regard to case unless it has capitals",
 		function () { byId("search").focus(); byId("search").select(); }],
@@ -201,8 +194,9 @@ const KEYS = [
 	["N", "", function () { nextMatch(-1); }],
 	["1", "stacks from the outermost frame", function () { setView("stacks"); }],
 	["2", "callers: innermost functions first", function () { setView("callers"); }],
-	["3", "one function: who calls it, whom it calls", function () { setView("function"); }],
-	["f", "the selected frame\u2019s function", showFunction],
+	["3", "one function (that of the selected frame): who calls it, whom it calls",
+		function () { setView("function"); }],
+	["f", "the same", function () { setView("function"); }],
 	["i", "flame or icicle: callers below or on top", turn],
 	["arrow keys", "walk; in the map of time, move the range (with Shift: its end)", null],
 	["Enter", "zoom to the selected frame", function () {
@@ -213,13 +207,14 @@ const KEYS = [
 		zoomTo(state.side, state.path.slice(0, -1));
 	}],
 	["t", "the map of time in one row, or by pCPU", function () {
-		state.perPcpu = !state.perPcpu && model.pcpus.length > 1;
+		state.perPcpu = !state.perPcpu && mayHaveRows();
 		change("heat", "layout");
-	}],
-	["r", "to the map of time", function () { byId("heat").focus(); }],
+	}, "time"],
+	["r", "to the map of time", function () { byId("heat").focus(); }, "time"],
 	["d", "colours as the system, light or dark", nextTheme],
-	["q", "what is missing, and why", function () { byId("quality").open = !byId("quality").open; }],
-	["0", "drop all filters", clearFilters],
+	["q", "what is missing, and why", function () { byId("quality").open = !byId("quality").open; },
+		"time"],
+	["0", "drop all filters", clearFilters, "time"],
 	["Escape", "take back: selection, search, zoom, filters, view", back],
 	["?", "this help", function () { byId("help").showModal(); }]
 ];
@@ -256,7 +251,7 @@ function onKey(event) {
 	if (event.key === "Enter" && /^(BUTTON|SUMMARY)$/.test(event.target.tagName || ""))
 		return;
 	const entry = KEYS.find(function (key) { return key[0] === event.key; });
-	if (entry && entry[2]) {
+	if (entry && entry[2] && !(entry[3] && model.compare)) {
 		event.preventDefault();
 		hideTip();
 		entry[2]();
@@ -265,7 +260,7 @@ function onKey(event) {
 
 function showKeys() {
 	KEYS.forEach(function (key) {
-		if (!key[1])
+		if (!key[1] || key[3] && model.compare)
 			return;
 		const line = make(byId("keys"), "tr");
 		make(make(line, "td"), "kbd", key[0]);
@@ -305,11 +300,24 @@ function addressOf() {
 	return words.toString();
 }
 
+/* Browsers refuse addresses that change many times a second, as while a range is dragged. */
+const ADDRESS_MS = 200;
+let written = -ADDRESS_MS, later = 0;
+
 function keepAddress() {
+	clearTimeout(later);
+	if (step || performance.now() - written >= ADDRESS_MS)
+		writeAddress();
+	else
+		later = setTimeout(writeAddress, ADDRESS_MS);
+}
+
+function writeAddress() {
 	const address = addressOf(), isStep = step;
 	step = false;
 	if (reading || location.hash.slice(1) === address)
 		return;
+	written = performance.now();
 	try {
 		history[isStep ? "pushState" : "replaceState"](null, "", "#" + address);
 	} catch (error) {
@@ -336,8 +344,9 @@ function readAddress() {
 		side: words.has("zc") ? "callers" : "callees",
 		path: path ? path.split(".").map(function (part) { return wholeNumber(part, -1); }) : [],
 		query: words.get("q") || "",
-		range: range && +range[2] > +range[1] ? [+range[1], +range[2]] : null,
-		domain: typeof domain === "number" && !domainsOf().includes(domain) ? "all" : domain,
+		range: range && +range[2] > +range[1] && !model.compare ? [+range[1], +range[2]] : null,
+		domain: typeof domain === "number" && !model.domains.includes(domain) || model.compare ? "all" :
+			domain,
 		vcpu: wholeNumber(words.get("vcpu"), -1), pcpu: wholeNumber(words.get("pcpu"), -1)
 	});
 	if (typeof state.domain !== "number" || !numbersOf(1, state.domain).includes(state.vcpu))
