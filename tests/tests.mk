@@ -71,7 +71,7 @@ $(T)/examine_hostile: tests/hostile/examine.c tests/read_file.c $(pure_sources:%
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) -Itests -I. $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
-# Made-up recordings, for tests/golden/run and tests/browser/run.
+# Made-up recordings, for tests/golden/run, tests/exports/run and tests/browser/run.
 $(T)/make_recording: tests/golden/make_recording.c tests/golden/guest_kernel.c $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
 	$(say) LD $@
@@ -89,9 +89,9 @@ unit: $(unit_programs) $(addprefix $(T)/,make_recording compare_with_oracle cost
 check:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden browser fuzz lint agent smoke
+	$(Q)tests/run unit golden exports terminal browser fuzz lint agent package smoke
 
 check-lab:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden browser fuzz lint agent smoke lab
+	$(Q)tests/run unit golden exports terminal browser fuzz lint agent package smoke lab

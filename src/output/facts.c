@@ -102,13 +102,16 @@ void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
 	APPEND(facts->samples, "%s (", xf_text_count(profile->samples, text));
 	APPEND(facts->samples, "guests %s, ", xf_text_count(counts->guest, text));
 	APPEND(facts->samples, "Xen %s, ", xf_text_count(counts->xen, text));
-	APPEND(facts->samples, "idle %s)", xf_text_count(counts->idle, text));
+	APPEND(facts->samples, "idle %s", xf_text_count(counts->idle, text));
+	if (counts->other)
+		APPEND(facts->samples, ", others %s", xf_text_count(counts->other, text));
+	APPEND(facts->samples, ")");
 	APPEND(facts->quality, "lost %s, ",
 	       profile->lost_known ? xf_text_count(profile->lost, text) : "not known");
 	if (profile->skipped)
 		APPEND(facts->quality, "skipped %s, ", xf_text_count(profile->skipped, text));
 	APPEND(facts->quality, "incomplete %s", xf_text_count(counts->incomplete, text));
-	if (counts->incomplete)
+	if (counts->incomplete && !counts->other)
 		APPEND(facts->quality, " (%.1f%% of Xen's)",
 		       xf_percent(counts->incomplete, counts->xen));
 	if (counts->unnamed)

@@ -260,3 +260,15 @@ bool xf_symbol_goes_by(const char *name, const char *wanted)
 
 	return strcmp(name, wanted) == 0 || (mark && strcmp(mark + 1, wanted) == 0);
 }
+
+uint64_t xf_symbols_extent(const struct xf_symbols *symbols, size_t index)
+{
+	const struct xf_symbol *symbol = xf_symbols_at(symbols, index);
+	const struct xf_symbol *next = symbol;
+
+	if (symbol->size)
+		return symbol->size;
+	while (next && next->address == symbol->address)
+		next = xf_symbols_at(symbols, ++index);
+	return next ? next->address - symbol->address : UINT64_MAX;
+}
