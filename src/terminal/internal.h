@@ -78,6 +78,9 @@ struct xf_model {
 /* Fills in the lines of the page. Return: 0 or -ENOMEM. */
 int xf_model_fill(struct xf_model *model);
 
+/* Return: whether the line at @index can be the selected one. */
+bool xf_model_can_select(const struct xf_model *model, size_t index);
+
 /* Frees what belongs to the profile that is shown. */
 void xf_model_forget(struct xf_model *model);
 
