@@ -48,6 +48,27 @@ attempt("both sides add up", function () {
 	check("widths are what both are worth", Math.abs(sums.total[0] - add(model.sides[0]) / whole[0] -
 		add(model.sides[1]) / whole[1]) < 1e-9, sums.total[0]);
 });
+attempt("a function counts each stack once", function () {
+	const wrong = [];
+	let recursive = 0;
+	for (let frame = 1; frame < model.nrFrames; frame++) {
+		const wanted = [0, 0];
+		let places = 0;
+		for (let i = 1; i < model.nrNodes; i++) {
+			let times = 0;
+			for (let node = i; node; node = model.parent[node])
+				times += model.frame[node] === frame ? 1 : 0;
+			wanted[0] += times ? model.sides[0][i] : 0;
+			wanted[1] += times ? model.sides[1][i] : 0;
+			places = Math.max(places, times);
+		}
+		recursive += places > 1;
+		if (sums.sides[0].functionTotal[frame] !== wanted[0] ||
+			sums.sides[1].functionTotal[frame] !== wanted[1])
+			wrong.push(model.names[frame]);
+	}
+	check("a function counts each stack once, " + recursive + " recurring", wrong.length === 0, wrong);
+});
 attempt("red is more, blue is less", function () {
 	const scene = page.shown.scenes[0], wrong = [];
 	let seen = 0;

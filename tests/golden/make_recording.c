@@ -180,7 +180,8 @@ static const struct run after[] = {
         {199, 0, 0, 0, 0, "@user"},
         {81, 0, 1, 1, 0, "@kernel"},
         {66, 0, 0, 0, 0,
-         HYPERCALL "do_mmu_update>mod_l1_entry.isra.0>get_page_from_l1e>get_page_type"},
+         HYPERCALL "do_mmu_update>do_mmu_update.part.0>mod_l1_entry.isra.0>get_page_from_l1e>"
+                   "get_page_type"},
         {31, 0, 0, 0, 0, HYPERCALL "do_mmu_update>mod_l1_entry.isra.0>put_page_from_l1e"},
         {120, 0, 1, 1, 0, HYPERCALL "do_mmuext_op>flush_area_mask>smp_call_function"},
         {28, 0, 0, 0, 0,
