@@ -13,6 +13,7 @@ static const struct xf_kind kinds[XF_FRAME_KINDS] = {
         [XF_FRAME_KERNEL] = {"blue", "guest-kernel"},
         [XF_FRAME_USER] = {"green", "guest-user"},
         [XF_FRAME_INCOMPLETE] = {"red", ""},
+        [XF_FRAME_PROCESS] = {"purple", ""},
         [XF_FRAME_FUNCTION] = {"orange", ""},
 };
 
