@@ -43,6 +43,16 @@ no_foreign_names() { # NAME DOMAIN
 	grep -q "^$2;.*\[$2 kernel\]+0x" "$lab_tmp/$1.folded" || { echo "no kernel of $2"; return 1; }
 }
 
+# Stacks of dom0's with FRAME stand above a process that matches.
+belongs_to() { # NAME FRAME PROCESS
+	awk -v frame="$2" -v process="^($3)$" '
+		$0 !~ "^Domain-0;" || $0 !~ frame { next }
+		{ n = $NF; all += n; split($0, part, ";"); if (part[2] ~ process) good += n; else if (!shown++) print }
+		END { if (!all) { print "no frame " frame; exit 1 }
+		      printf "%d of %d\n", good, all
+		      exit good * 100 < all * 95 }' "$lab_tmp/$1.folded"
+}
+
 no_guest_frames() { # NAME DOMAIN
 	if grep "^$2;" "$lab_tmp/$1.folded" | grep -E 'do_syscall_64|\[user\]|kernel\]\+0x|switched away' | head -n 3 | grep .; then
 		return 1
@@ -65,11 +75,15 @@ test_dom0() {
 	check dom0s-kernel-stacks-are-whole whole_kernel_stacks dom0 Domain-0 980
 	# Linux makes xen_version hypercalls of its own, to be given events that are pending.
 	check a-privileged-hypercall-comes-from-the-ioctl-or-from-linux-itself comes_from dom0 do_xen_version \
-		'(privcmd_ioctl \[xen_privcmd\]|xen_force_evtchn_callback)' 'xen_hypercall_[a-z_]+'
+		'(privcmd_ioctl [[]xen_privcmd[]]|xen_force_evtchn_callback)' 'xen_hypercall_[a-z_]+'
 	check an-event-is-sent-for-the-event-device-or-to-another-vcpu comes_from dom0 evtchn_send \
-		'(evtchn_[a-z_]+ \[xen_evtchn\]|xen_send_IPI_one)' 'xen_hypercall_[a-z_]+'
+		'(evtchn_[a-z_]+ [[]xen_evtchn[]]|xen_send_IPI_one)' 'xen_hypercall_[a-z_]+'
 	check grants-come-from-the-grant-device comes_from dom0 do_grant_table_op \
-		'[a-z_]+ \[xen_gntdev\]' 'xen_hypercall_[a-z_]+'
+		'[a-z_]+ [[]xen_gntdev[]]' 'xen_hypercall_[a-z_]+'
+	check dom0s-processes-are-known belongs_to dom0 '.' '[^[].*'
+	check privileged-hypercalls-are-their-programs belongs_to dom0 'privcmd_ioctl [[]xen_privcmd' 'hypercall|xenflame|xl|xen.*'
+	check grants-are-their-programs-or-a-workers belongs_to dom0 '[[]xen_gntdev' 'grants|kworker.*'
+	check events-are-their-programs belongs_to dom0 'evtchn_ioctl [[]xen_evtchn' 'evtchn|xen.*'
 }
 
 test_guests() {
