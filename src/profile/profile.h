@@ -22,18 +22,17 @@
 #include "profile/calltree.h"
 #include "profile/recording.h"
 
-#define XF_DOMID_CONTROL 0 /* whose processes are recorded */
-#define XF_DOMID_IDLE    0x7fff
-#define XF_ANY_PCPU      UINT32_MAX
+#define XF_DOMID_IDLE 0x7fff
+#define XF_ANY_PCPU   UINT32_MAX
 
 struct xf_profile_options {
-	bool by_domain;     /* lowest frames: the domain ... */
-	bool by_vcpu;       /* ... its vCPU ... */
-	bool by_pcpu;       /* ... and the pCPU that it ran on */
-	bool processes;     /* above them the control domain's processes, by name ... */
-	bool by_process;    /* ... and by number: each on its own */
-	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
-	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
+	bool by_domain;      /* lowest frames: the domain ... */
+	bool by_vcpu;        /* ... its vCPU ... */
+	bool by_pcpu;        /* ... and the pCPU that it ran on */
+	bool processes;      /* above them the control domain's processes, by name ... */
+	bool by_process;     /* ... and by number: each on its own */
+	const char *domain;  /* only this domain (name, number or "Idle"); NULL: all */
+	uint32_t pcpu;       /* only this pCPU; XF_ANY_PCPU: all */
 	bool without_guests; /* leaves out guests' own frames: their tables need not be built */
 };
 #define XF_PROFILE_DEFAULTS                                                                        \
@@ -50,7 +49,9 @@ struct xf_profile_counts {
 	uint64_t switched_away;     /* the guest's stacks were wanted, but it was switched away */
 	uint64_t stacks;            /* with their guest's stacks; of these: */
 	uint64_t kernel_incomplete; /* outer frames of the guest's kernel are missing */
-	uint64_t user_unknown;      /* of the user code below all is known that it is there */
+	uint64_t user;              /* a process called the kernel, or was running; of it ... */
+	uint64_t user_unknown;      /* all is known that it is there, or ... */
+	uint64_t user_incomplete;   /* outer frames are missing */
 	uint64_t processes; /* the control domain's, where processes were recorded; of these: */
 	uint64_t process_unknown; /* it is not known whose */
 };
