@@ -71,8 +71,9 @@ enum xf_chunk_type {
 	/* { u32 CPU of the control domain's, which is its vCPU's number; u32 0 }, then any number
 	   of struct xf_switch */
 	XF_CHUNK_SWITCHES = 17,
-	/* what is known of code of processes: { u32 number of the file, or XF_NO_FILE; u32 pid whose
-	   memory it is where there is no file, else 0 }, then any number of struct xf_user_code */
+	/* what is known of code of processes: { u32 number of the file, or XF_NO_FILE; u32 pid
+	   whose memory it is where there is no file, else 0 }, then any number of struct
+	   xf_user_code */
 	XF_CHUNK_USER_CODE = 18,
 };
 
@@ -175,9 +176,9 @@ struct xf_switch {
 
 /* One instruction of a process's code, and the frame that is there before it. */
 struct xf_user_code {
-	uint64_t offset;  /* in the file; without one the address */
-	uint64_t start;   /* the same, of where the function begins */
-	uint8_t kind;     /* the rest as in struct xf_unwind_row; XF_ROW_INTERRUPT does not occur */
+	uint64_t offset; /* in the file; without one the address */
+	uint64_t start;  /* the same, of where the function begins */
+	uint8_t kind;    /* the rest as in struct xf_unwind_row; XF_ROW_INTERRUPT does not occur */
 	uint8_t reason;
 	uint8_t base_rule;
 	uint8_t base_register;
