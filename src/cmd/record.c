@@ -21,6 +21,8 @@
 #define DEFAULT_FREQUENCY 99u
 #define MAX_FREQUENCY     10000u
 #define DEFAULT_GUESTS    "0"
+#define DEFAULT_STACK     2048u
+#define MAX_STACK         16384u
 #define PROGRESS_MS       250
 
 static const char *const help[] = {
@@ -38,6 +40,7 @@ struct request {
 	double seconds;     /* 0: no limit */
 	const char *output; /* NULL: none was named */
 	const char *guests;
+	unsigned int user_bytes;
 	bool verbose;
 	bool self_test;
 	char **command; /* NULL: none */
@@ -313,12 +316,16 @@ static int record_and_close(struct recording *recording)
 	if (recorder->verbose)
 		tell_books(recorder);
 	status = explain_end(recording, result, &error);
-	if (xf_recorder_finish(recorder, &file_error) != 0 && !status)
-		status = xf_complain(xf_recorder_output_exit(&file_error), "%s", file_error.text);
+	xf_recorder_finish(recorder, &file_error);
 	totals = count_totals(recorder);
 	if (xf_session_end(recorder->session, &end_error) != 0)
 		status = xf_complain(xf_host_exit(&end_error), "%s", end_error.text);
 	xf_recorder_be_urgent(false);
+	if (!file_error.code)
+		xf_recorder_complete(recorder, &file_error);
+	if (file_error.code && !status)
+		status = xf_complain(xf_recorder_output_exit(&file_error), "%s", file_error.text);
+	totals.bytes = xf_recording_written(recorder->file.writer);
 	tell_processes(&recorder->processes);
 	if (recorder->file.target.readable)
 		summarize_file(recording->request->output, &totals);
@@ -332,6 +339,7 @@ static int run_request(const struct request *request)
 	struct recording recording = {.request = request,
 	                              .recorder.frequency = request->frequency,
 	                              .recorder.guests = request->guests,
+	                              .recorder.user_bytes = request->user_bytes,
 	                              .recorder.verbose = request->verbose,
 	                              .recorder.file.target.fd = -1,
 	                              .child_gate = -1};
@@ -398,6 +406,21 @@ static bool take_guests(void *context, const char *value)
 	return true;
 }
 
+static bool take_user_stack(void *context, const char *value)
+{
+	struct request *request = context;
+	uint64_t number;
+
+	if (!xf_option_number("--user-stack", value, 0, MAX_STACK, &number))
+		return false;
+	if (number % 8 != 0) {
+		xf_complain(0, "--user-stack wants a multiple of 8, not '%s'", value);
+		return false;
+	}
+	request->user_bytes = (unsigned int)number;
+	return true;
+}
+
 static bool take_verbose(void *context, const char *value)
 {
 	struct request *request = context;
@@ -446,7 +469,9 @@ static int self_test(const struct request *request)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.frequency = DEFAULT_FREQUENCY, .guests = DEFAULT_GUESTS};
+	struct request request = {.frequency = DEFAULT_FREQUENCY,
+	                          .guests = DEFAULT_GUESTS,
+	                          .user_bytes = DEFAULT_STACK};
 	struct xf_error error = {0};
 	int status;
 
@@ -474,6 +499,9 @@ static const struct xf_option options[] = {
          "the recording (default: " XF_DEFAULT_RECORDING "; -: standard output)", take_output},
         {"guests", 'g', "DOMAIN,...",
          "whose stacks are read, too: names, domids, all or none (default: dom0's)", take_guests},
+        {"user-stack", 0, "BYTES",
+         "so much of a process's stack is read with them (default: 2048; 0: none)",
+         take_user_stack},
         {"verbose", 'v', NULL, "tell each step", take_verbose},
         {"self-test", 0, NULL, "record for 5 s, tell whether all is kept that is promised",
          take_self_test},
@@ -482,8 +510,8 @@ static const struct xf_option options[] = {
 
 const struct xf_command xf_command_record = {
         .name = "record",
-        .synopsis =
-                "[-F HZ] [-t SECONDS] [-o FILE] [-g DOMAIN,...] [-v] [--self-test] [-- COMMAND...]",
+        .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-g DOMAIN,...] [--user-stack BYTES] [-v] "
+                    "[--self-test] [-- COMMAND...]",
         .summary = "profiles this host into a file",
         .help = help,
         .options = options,

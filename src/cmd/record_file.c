@@ -241,21 +241,26 @@ static int write_tables(struct xf_record_file *file, const struct xf_session *se
 }
 
 int xf_record_file_write_books(struct xf_record_file *file, const struct xf_session *session,
-                               bool end, struct xf_error *error)
+                               struct xf_error *error)
 {
 	struct xf_pcpu_statistics one;
 	size_t nr = 0;
-	int result = 0;
+	int result;
 
 	while (xf_session_statistics(session, nr, &one) == 0)
 		nr++;
-	if (end)
-		result = xf_recording_write_info(file->writer, "end.tsc", "%" PRIu64,
-		                                 (uint64_t)__builtin_ia32_rdtsc());
+	result = write_tables(file, session, nr);
 	if (!result)
-		result = write_tables(file, session, nr);
+		result = xf_recording_flush(file->writer);
+	return result ? xf_record_file_failed(file, result, error) : 0;
+}
+
+int xf_record_file_write_end(struct xf_record_file *file, struct xf_error *error)
+{
+	int result = xf_recording_write_info(file->writer, "end.tsc", "%" PRIu64,
+	                                     (uint64_t)__builtin_ia32_rdtsc());
+
 	if (!result)
-		result = end ? xf_recording_write_end(file->writer)
-		             : xf_recording_flush(file->writer);
+		result = xf_recording_write_end(file->writer);
 	return result ? xf_record_file_failed(file, result, error) : 0;
 }

@@ -53,8 +53,11 @@ int xf_record_file_write_domains(struct xf_record_file *file, struct xf_error *e
 /* Until when the agent has sampled. Buffered; a failure shows in what is written next. */
 void xf_record_file_note_end(struct xf_record_file *file, uint64_t end_tsc);
 
-/* The books of all pCPUs; @end says that they are the last and the recording is whole. */
+/* The books of all pCPUs. */
 int xf_record_file_write_books(struct xf_record_file *file, const struct xf_session *session,
-                               bool end, struct xf_error *error);
+                               struct xf_error *error);
+
+/* The recording is whole. */
+int xf_record_file_write_end(struct xf_record_file *file, struct xf_error *error);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/options.h"
+#include "cmd/record_user_code.h"
 #include "xen/guests.h"
 
 #define FLUSH_MS 1000
@@ -184,6 +185,7 @@ int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *er
 	int result =
 	        xf_guests_choose(recorder->guests, file->domains, file->nr_domains, config, error);
 
+	config->guest_user_bytes = recorder->user_bytes;
 	if (!result)
 		result = xf_record_file_write_guests(&recorder->file, config, error);
 	return !result && reads_dom0(config) ? write_dom0_kernel(recorder, error) : result;
@@ -230,8 +232,7 @@ static int keep_file(struct xf_recorder *recorder, struct xf_error *error)
 	if (!result)
 		result = write_processes(recorder, error);
 	if (!result)
-		result = xf_record_file_write_books(&recorder->file, recorder->session, false,
-		                                    error);
+		result = xf_record_file_write_books(&recorder->file, recorder->session, error);
 	if (result)
 		recorder->write_error = result;
 	return result;
@@ -271,7 +272,19 @@ int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error)
 	result = write_processes(recorder, error);
 	if (result)
 		return result;
-	return xf_record_file_write_books(&recorder->file, recorder->session, true, error);
+	return xf_record_file_write_books(&recorder->file, recorder->session, error);
+}
+
+int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error)
+{
+	int result;
+
+	if (recorder->write_error)
+		return 0;
+	result = xf_record_user_code(&recorder->file);
+	if (result)
+		return xf_record_file_failed(&recorder->file, result, error);
+	return xf_record_file_write_end(&recorder->file, error);
 }
 
 enum xf_exit xf_recorder_output_exit(const struct xf_error *error)

@@ -18,9 +18,10 @@
 
 struct xf_recorder {
 	unsigned int frequency;
-	const char *guests; /* whose stacks are read too, as xf_guests_choose takes it */
-	bool verbose;       /* tell each step */
-	bool deaf;          /* what comes is counted, but not written */
+	unsigned int user_bytes; /* so much of a process's stack is read */
+	const char *guests;      /* whose stacks are read too, as xf_guests_choose takes it */
+	bool verbose;            /* tell each step */
+	bool deaf;               /* what comes is counted, but not written */
 	struct xf_host host;
 	struct xf_record_file file;
 	struct xf_session *session;
@@ -79,8 +80,12 @@ int xf_recorder_turn(struct xf_recorder *recorder, struct xf_error *error);
  */
 int xf_recorder_stop(struct xf_recorder *recorder, int result, struct xf_error *error);
 
-/* Writes the last part of the file, unless writing has failed before. */
+/* Writes what is known from the session, unless writing has failed before. */
 int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error);
+
+/* Writes the last part of the file, which may take seconds: the session need not be there any more.
+ * Likewise. */
+int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error);
 
 /* Return: the exit status for a failure to write the file. */
 enum xf_exit xf_recorder_output_exit(const struct xf_error *error);

@@ -78,6 +78,9 @@ static void tell_stacks(const struct xf_profile_counts *counts, struct xf_facts 
 	APPEND(facts->quality, ", guest stacks %s (kernel incomplete ",
 	       xf_text_count(counts->stacks, text));
 	APPEND(facts->quality, "%s, ", xf_text_count(counts->kernel_incomplete, text));
+	if (counts->user_incomplete)
+		APPEND(facts->quality, "user incomplete %s, ",
+		       xf_text_count(counts->user_incomplete, text));
 	APPEND(facts->quality, "user part not known %s)",
 	       xf_text_count(counts->user_unknown, text));
 }

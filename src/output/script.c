@@ -9,6 +9,7 @@
 #include "profile/guest_stacks.h"
 #include "profile/processes.h"
 #include "profile/stacks.h"
+#include "profile/user_stacks.h"
 
 struct event {
 	const char *domain;
@@ -61,8 +62,29 @@ static void write_place(FILE *out, uint64_t address, const struct xf_place *plac
 /* Tools for perf take what stands in brackets for a kernel. */
 #define GUEST_KERNEL "[guest.kernel.kallsyms]"
 
-static int write_guest(FILE *out, struct xf_guest_stacks *stacks, const struct xf_record *record,
-                       const char *domain)
+static void write_user(FILE *out, const struct xf_user_stacks *stacks,
+                       const struct xf_record *record, const struct xf_guest_trace *kernel)
+{
+	struct xf_user_trace trace;
+	char label[64];
+
+	xf_user_stacks_walk(stacks, record, kernel, &trace);
+	for (size_t i = 0; i < trace.nr; i++) {
+		struct xf_place place;
+		const char *path = xf_user_stacks_name(stacks, &trace, trace.frames[i], &place);
+
+		write_place(out, trace.frames[i].address, &place, path ? path : "guest");
+	}
+	if (trace.incomplete) {
+		snprintf(label, sizeof(label), XF_USER_INCOMPLETE, trace.incomplete);
+		write_frame(out, 0, label, "guest");
+	}
+	if (!trace.nr)
+		write_frame(out, kernel->user_rip, XF_GUEST_USER_NAME, "guest");
+}
+
+static int write_guest(FILE *out, struct xf_guest_stacks *stacks, const struct xf_user_stacks *user,
+                       const struct xf_record *record, const char *domain)
 {
 	struct xf_guest_trace trace;
 	char label[64];
@@ -81,7 +103,7 @@ static int write_guest(FILE *out, struct xf_guest_stacks *stacks, const struct x
 		write_frame(out, 0, label, GUEST_KERNEL);
 	}
 	if (trace.user)
-		write_frame(out, trace.user_rip, XF_GUEST_USER_NAME, "guest");
+		write_user(out, user, record, &trace);
 	return 0;
 }
 
@@ -111,6 +133,7 @@ struct script {
 	struct xf_stacks *stacks;
 	struct xf_guest_stacks *guest_stacks;
 	struct xf_processes *processes;
+	struct xf_user_stacks user_stacks;
 	uint64_t events; /* written */
 };
 
@@ -147,7 +170,8 @@ static int write_stack(const struct script *script, const struct xf_record *reco
 	if (record->type == XF_RECORD_SAMPLE && xf_guest_switched_away(script->recording, sample))
 		write_frame(script->out, 0, XF_GUEST_SWITCHED_AWAY, "guest");
 	if (stacks)
-		code = write_guest(script->out, script->guest_stacks, record, event->domain);
+		code = write_guest(script->out, script->guest_stacks, &script->user_stacks, record,
+		                   event->domain);
 	if (!code && event->domid != XF_DOMID_IDLE)
 		write_process(script, sample);
 	return code;
@@ -194,6 +218,8 @@ int xf_script_write(FILE *out, const struct xf_recording *recording,
 	               ? xf_processes_make(xf_recording_processes(recording),
 	                                   xf_recording_tsc_hz(recording), &script.processes)
 	               : -ENOMEM;
+	script.user_stacks = (struct xf_user_stacks){.processes = script.processes,
+	                                             .places = xf_recording_user_code(recording)};
 	while (!code && xf_recording_next(recording, &iterator, &record) && !ferror(out))
 		code = write_record(&script, &record);
 	xf_stacks_free(script.stacks);

@@ -322,7 +322,7 @@ const char *xf_frame_kind_name(enum xf_frame_kind kind)
 	        [XF_FRAME_AGENT] = "agent",       [XF_FRAME_UNKNOWN] = "unknown",
 	        [XF_FRAME_IDLE] = "idle",         [XF_FRAME_INCOMPLETE] = "incomplete",
 	        [XF_FRAME_KERNEL] = "kernel",     [XF_FRAME_USER] = "user",
-	        [XF_FRAME_FUNCTION] = "function",
+	        [XF_FRAME_FUNCTION] = "function", [XF_FRAME_PROCESS] = "process",
 	};
 
 	return kind < XF_FRAME_KINDS && names[kind] ? names[kind] : "other";
@@ -331,7 +331,7 @@ const char *xf_frame_kind_name(enum xf_frame_kind kind)
 bool xf_frame_is_function(enum xf_frame_kind kind)
 {
 	return kind != XF_FRAME_ROOT && kind != XF_FRAME_DOMAIN && kind != XF_FRAME_VCPU &&
-	       kind != XF_FRAME_PCPU;
+	       kind != XF_FRAME_PCPU && kind != XF_FRAME_PROCESS;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */

@@ -71,6 +71,10 @@ enum xf_chunk_type {
 	/* { u32 CPU of the control domain's, which is its vCPU's number; u32 0 }, then any number
 	   of struct xf_switch */
 	XF_CHUNK_SWITCHES = 17,
+	/* what is known of code of processes: { u32 number of the file, or XF_NO_FILE; u32 pid
+	   whose memory it is where there is no file, else 0 }, then any number of struct
+	   xf_user_code */
+	XF_CHUNK_USER_CODE = 18,
 };
 
 /* In XF_CHUNK_KERNEL_OF: the domain runs a kernel that is not known. */
@@ -169,6 +173,24 @@ struct xf_switch {
 };
 
 #define XF_PID_UNKNOWN UINT32_MAX
+
+/* One instruction of a process's code, and the frame that is there before it. */
+struct xf_user_code {
+	uint64_t offset; /* in the file; without one the address */
+	uint64_t start;  /* the same, of where the function begins */
+	uint8_t kind;    /* the rest as in struct xf_unwind_row; XF_ROW_INTERRUPT does not occur */
+	uint8_t reason;
+	uint8_t base_rule;
+	uint8_t base_register;
+	uint8_t rbp_rule;
+	uint8_t zero[3];
+	int32_t base_offset;
+	int32_t base_addend;
+	int32_t rbp_offset;
+	/* and the function's name, NUL-terminated; empty: it has none */
+};
+
+#define XF_USER_CODE_BYTES 36u /* without the name */
 
 /* Ticks of one pCPU that were due while no other pCPU was free to send the NMI. */
 struct xf_pcpu_skipped {

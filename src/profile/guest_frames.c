@@ -8,6 +8,7 @@
 #include "profile/grow.h"
 #include "profile/guest_stacks.h"
 #include "profile/index.h"
+#include "profile/user_stacks.h"
 
 /* The frame that an address of a known kernel is shown as. */
 struct known_frame {
@@ -19,12 +20,14 @@ struct known_frame {
 struct xf_guest_frames {
 	struct xf_calltree *tree;
 	struct xf_guest_stacks *stacks;
+	struct xf_user_stacks user;
 	struct known_frame *known;
 	size_t nr_known;
 	struct xf_index index;
 };
 
 struct xf_guest_frames *xf_guest_frames_new(const struct xf_recording *recording,
+                                            const struct xf_processes *processes,
                                             struct xf_calltree *tree)
 {
 	struct xf_guest_frames *frames = calloc(1, sizeof(*frames));
@@ -32,6 +35,8 @@ struct xf_guest_frames *xf_guest_frames_new(const struct xf_recording *recording
 	if (!frames)
 		return NULL;
 	frames->tree = tree;
+	frames->user = (struct xf_user_stacks){.processes = processes,
+	                                       .places = xf_recording_user_code(recording)};
 	frames->stacks = xf_guest_stacks_new(recording);
 	if (frames->stacks)
 		return frames;
@@ -100,6 +105,34 @@ static int intern(struct xf_guest_frames *frames, const struct xf_guest_trace *t
 	return code;
 }
 
+/* The frames of the process that called the kernel, or was running. */
+static int push_user(struct xf_guest_frames *frames, const struct xf_record *record,
+                     const struct xf_guest_trace *kernel, struct xf_node_id *node,
+                     struct xf_guest_frames_pushed *pushed)
+{
+	struct xf_user_trace trace;
+	char label[64];
+	int code = 0;
+
+	xf_user_stacks_walk(&frames->user, record, kernel, &trace);
+	pushed->user = true;
+	pushed->user_unknown = !trace.nr;
+	pushed->user_incomplete = trace.incomplete != NULL;
+	if (!trace.nr)
+		return push(frames, XF_FRAME_USER, XF_GUEST_USER_NAME, node);
+	if (trace.incomplete) {
+		snprintf(label, sizeof(label), XF_USER_INCOMPLETE, trace.incomplete);
+		code = push(frames, XF_FRAME_INCOMPLETE, label, node);
+	}
+	for (size_t i = trace.nr; !code && i > 0; i--) {
+		struct xf_place place;
+
+		xf_user_stacks_name(&frames->user, &trace, trace.frames[i - 1], &place);
+		code = push(frames, place.kind, place.name, node);
+	}
+	return code;
+}
+
 int xf_guest_frames_push(struct xf_guest_frames *frames, const struct xf_record *record,
                          const char *domain, struct xf_node_id *node,
                          struct xf_guest_frames_pushed *pushed)
@@ -111,9 +144,8 @@ int xf_guest_frames_push(struct xf_guest_frames *frames, const struct xf_record 
 	if (code)
 		return code;
 	pushed->incomplete = trace.incomplete != NULL;
-	pushed->user_unknown = trace.user;
 	if (trace.user)
-		code = push(frames, XF_FRAME_USER, XF_GUEST_USER_NAME, node);
+		code = push_user(frames, record, &trace, node, pushed);
 	if (!code && trace.incomplete) {
 		snprintf(label, sizeof(label), XF_GUEST_INCOMPLETE, trace.incomplete);
 		code = push(frames, XF_FRAME_INCOMPLETE, label, node);

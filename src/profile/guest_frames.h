@@ -6,19 +6,23 @@
 #include <stdbool.h>
 
 #include "profile/calltree.h"
+#include "profile/processes.h"
 #include "profile/recording.h"
 
 struct xf_guest_frames;
 
-/* Return: what puts frames into @tree; both outlive it. NULL without memory. */
+/* Return: what puts frames into @tree; all of these outlive it. NULL without memory. */
 struct xf_guest_frames *xf_guest_frames_new(const struct xf_recording *recording,
+                                            const struct xf_processes *processes,
                                             struct xf_calltree *tree);
 void xf_guest_frames_free(struct xf_guest_frames *frames);
 
 /* How much of a guest's stack is known. */
 struct xf_guest_frames_pushed {
 	bool incomplete;   /* outer frames of its kernel are missing; an incomplete frame says so */
-	bool user_unknown; /* of the user code below all is known that it is there */
+	bool user;         /* user code called the kernel, or was running; of it ... */
+	bool user_unknown; /* all is known that it is there, or ... */
+	bool user_incomplete; /* outer frames are missing; an incomplete frame says so */
 };
 
 /*

@@ -315,6 +315,7 @@ static void find_user(const struct captured *captured, size_t used, bool known,
 	bool is_there = used < captured->nr && captured->pieces[used].stack.mode == XF_GUEST_USER;
 
 	trace->user = known || is_there;
+	trace->user_piece = (unsigned int)used;
 	if (is_there)
 		trace->user_rip = captured->pieces[used].stack.rip;
 }
@@ -380,6 +381,7 @@ static int begin_trace(struct xf_guest_stacks *stacks, const struct xf_sample *s
 	trace->incomplete = NULL;
 	trace->user = false;
 	trace->user_rip = 0;
+	trace->user_piece = 0;
 	trace->kernel = kernel;
 	trace->slide = kernel ? slide : 0;
 	return code;

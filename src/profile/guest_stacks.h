@@ -27,6 +27,7 @@ struct xf_guest_trace {
 	const char *incomplete; /* why outer frames of the kernel are missing; NULL: none are */
 	bool user;         /* it is known that below them user code was running, or called ... */
 	uint64_t user_rip; /* ... here; 0: not known */
+	unsigned int user_piece;        /* where that is known: the sample's piece with its stack */
 	struct xf_guest_kernel *kernel; /* NULL: not known */
 	uint64_t slide;                 /* of it */
 };

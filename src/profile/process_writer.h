@@ -22,4 +22,9 @@ int xf_recording_write_processes(struct xf_recording_writer *writer, const void 
 int xf_recording_write_switches(struct xf_recording_writer *writer, uint32_t cpu,
                                 const struct xf_switch *switches, size_t nr);
 
+/* Instructions of @file, or, where that is XF_NO_FILE, in the memory of process @pid, which is 0
+ * otherwise. */
+int xf_recording_write_user_code(struct xf_recording_writer *writer, uint32_t file, uint32_t pid,
+                                 const struct xf_user_place *places, size_t nr);
+
 #endif

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/clock.h"
 #include "profile/grow.h"
@@ -486,4 +487,22 @@ bool xf_processes_mapping(const struct xf_processes *processes, const struct xf_
 		number = space->parent;
 	}
 	return false;
+}
+
+/* What is mapped without a file's name, as Linux's perf events have it. */
+#define ANONYMOUS "//anon"
+
+bool xf_mapping_is_file(const struct xf_mapping *mapping)
+{
+	return mapping->file && strcmp(mapping->file->path, ANONYMOUS) != 0;
+}
+
+void xf_mapping_place(const struct xf_mapping *mapping, const struct xf_process *process,
+                      uint64_t address, uint32_t *file, uint32_t *pid, uint64_t *offset)
+{
+	bool in_file = xf_mapping_is_file(mapping);
+
+	*file = in_file ? mapping->file->number : XF_NO_FILE;
+	*pid = in_file ? 0 : process->pid;
+	*offset = in_file ? address - mapping->address + mapping->offset : address;
 }

@@ -12,6 +12,8 @@
 
 #include "profile/process_events.h"
 
+#define XF_DOMID_CONTROL 0 /* the domain whose processes are recorded */
+
 struct xf_processes;
 
 /*
@@ -59,5 +61,13 @@ struct xf_mapping {
  */
 bool xf_processes_mapping(const struct xf_processes *processes, const struct xf_process *process,
                           uint64_t address, struct xf_mapping *mapping);
+
+/* Return: whether the mapping is of a file, so that what is there is known by its place in that. */
+bool xf_mapping_is_file(const struct xf_mapping *mapping);
+
+/* How code is known that @process has at @address, in @mapping: by its file and offset in it, or by
+ * its process and address. */
+void xf_mapping_place(const struct xf_mapping *mapping, const struct xf_process *process,
+                      uint64_t address, uint32_t *file, uint32_t *pid, uint64_t *offset);
 
 #endif

@@ -439,7 +439,9 @@ static int push_guest(struct builder *builder, const struct xf_record *record,
 
 	group->counts.stacks++;
 	group->counts.kernel_incomplete += pushed.incomplete;
+	group->counts.user += pushed.user;
 	group->counts.user_unknown += pushed.user_unknown;
+	group->counts.user_incomplete += pushed.user_incomplete;
 	return code;
 }
 
@@ -649,6 +651,21 @@ static void free_builder(struct builder *builder)
 	xf_index_free(&builder->group_index);
 }
 
+/* Return: 0 or -ENOMEM; free_builder is due in both cases. */
+static int start_builder(struct builder *builder)
+{
+	const struct xf_recording *recording = builder->recording;
+
+	builder->profile = calloc(1, sizeof(*builder->profile));
+	builder->tree = xf_calltree_new();
+	if (!builder->profile || !builder->tree ||
+	    xf_processes_make(xf_recording_processes(recording), xf_recording_tsc_hz(recording),
+	                      &builder->processes))
+		return -ENOMEM;
+	builder->guest_frames = xf_guest_frames_new(recording, builder->processes, builder->tree);
+	return builder->guest_frames ? 0 : -ENOMEM;
+}
+
 int xf_profile_build(const struct xf_recording *recording, const struct xf_profile_options *options,
                      struct xf_profile **profile, struct xf_error *error)
 {
@@ -658,22 +675,17 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 	                          .period = frequency ? 1000000000 / frequency : 0};
 	int code;
 
-	builder.profile = calloc(1, sizeof(*builder.profile));
-	builder.tree = xf_calltree_new();
-	if (builder.tree)
-		builder.guest_frames = xf_guest_frames_new(recording, builder.tree);
-	if (!builder.profile || !builder.guest_frames) {
+	code = start_builder(&builder);
+	if (code) {
+		free_builder(&builder);
 		free(builder.profile);
 		xf_calltree_free(builder.tree);
-		return xf_fail(error, -ENOMEM, "no memory for the profile");
+		return xf_fail(error, code, "no memory for the profile");
 	}
 	builder.profile->tree = builder.tree;
 	code = xf_stacks_new(recording, &builder.stacks, error);
 	if (!code) {
-		code = xf_processes_make(xf_recording_processes(recording),
-		                         xf_recording_tsc_hz(recording), &builder.processes);
-		if (!code)
-			code = add_records(&builder);
+		code = add_records(&builder);
 		if (!code)
 			code = xf_calltree_finish(builder.tree);
 		if (code)

@@ -23,9 +23,8 @@
 #include "profile/recording.h"
 #include "profile/timeline.h"
 
-#define XF_DOMID_CONTROL 0 /* whose processes are recorded */
-#define XF_DOMID_IDLE    0x7fff
-#define XF_ANY_PCPU      UINT32_MAX
+#define XF_DOMID_IDLE 0x7fff
+#define XF_ANY_PCPU   UINT32_MAX
 
 /* Whether the samples are to be kept in the order of time, too. */
 enum xf_timeline_wish {
@@ -62,7 +61,9 @@ struct xf_profile_counts {
 	uint64_t switched_away;     /* the guest's stacks were wanted, but it was switched away */
 	uint64_t stacks;            /* with their guest's stacks; of these: */
 	uint64_t kernel_incomplete; /* outer frames of the guest's kernel are missing */
-	uint64_t user_unknown;      /* of the user code below all is known that it is there */
+	uint64_t user;              /* a process called the kernel, or was running; of it ... */
+	uint64_t user_unknown;      /* all is known that it is there, or ... */
+	uint64_t user_incomplete;   /* outer frames are missing */
 	uint64_t processes; /* the control domain's, where processes were recorded; of these: */
 	uint64_t process_unknown; /* it is not known whose */
 };

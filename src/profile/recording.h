@@ -22,6 +22,7 @@
 #include "profile/kernels.h"
 #include "profile/pieces.h"
 #include "profile/process_events.h"
+#include "profile/user_code.h"
 #include "symbol/symbols.h"
 #include "unwind/unwind.h"
 #include "xenflame/sample.h"
@@ -212,6 +213,9 @@ const struct xf_kernels *xf_recording_kernels(const struct xf_recording *recordi
 
 /* The control domain's processes; never NULL. */
 const struct xf_process_events *xf_recording_processes(const struct xf_recording *recording);
+
+/* What is known of their code; never NULL. */
+const struct xf_user_places *xf_recording_user_code(const struct xf_recording *recording);
 
 /* Ticks of the TSC in a second; never 0. */
 uint64_t xf_recording_tsc_hz(const struct xf_recording *recording);

@@ -53,6 +53,7 @@ struct xf_recording {
 	size_t nr_skipped;
 	struct xf_kernels kernels;
 	struct xf_process_events processes;
+	struct xf_user_places user_code;
 	struct samples *samples;
 	size_t nr_samples;
 	struct xf_guest_pieces waiting; /* for their sample, while chunks are read */
@@ -337,6 +338,12 @@ static int read_kernel(struct xf_recording *recording, struct chunk *chunk)
 	                    xf_kernels_read(&recording->kernels, chunk->type, chunk->content));
 }
 
+static int read_user_code(struct xf_recording *recording, struct chunk *chunk)
+{
+	return count_damage(recording, chunk,
+	                    xf_user_code_read(&recording->user_code, chunk->content));
+}
+
 static int read_processes(struct xf_recording *recording, struct chunk *chunk)
 {
 	return count_damage(
@@ -398,6 +405,7 @@ static int read_chunk(struct xf_recording *recording, struct chunk *chunk)
 	        [XF_CHUNK_KERNEL_CODE] = read_kernel,  [XF_CHUNK_KERNEL_ORC] = read_kernel,
 	        [XF_CHUNK_KERNEL_OF] = read_kernel,    [XF_CHUNK_CLOCK] = read_processes,
 	        [XF_CHUNK_PROCESSES] = read_processes, [XF_CHUNK_SWITCHES] = read_processes,
+	        [XF_CHUNK_USER_CODE] = read_user_code,
 	};
 	int code = 0;
 
@@ -506,6 +514,7 @@ int xf_recording_open(const void *bytes, size_t size, struct xf_recording **reco
 	xf_symbols_finish(made->symbols);
 	xf_kernels_finish(&made->kernels);
 	xf_process_events_finish(&made->processes);
+	xf_user_code_finish(&made->user_code);
 	if (made->nr_domains)
 		qsort(made->domains, made->nr_domains, sizeof(*made->domains), compare_domains);
 	made->written_tsc = xf_recording_info_number(made, "start.tsc", 0);
@@ -534,6 +543,7 @@ void xf_recording_free(struct xf_recording *recording)
 	free(recording->skipped);
 	xf_kernels_free(&recording->kernels);
 	xf_process_events_free(&recording->processes);
+	xf_user_code_free(&recording->user_code);
 	free(recording->samples);
 	xf_symbols_free(recording->symbols);
 	free(recording);
@@ -639,6 +649,11 @@ const struct xf_kernels *xf_recording_kernels(const struct xf_recording *recordi
 const struct xf_process_events *xf_recording_processes(const struct xf_recording *recording)
 {
 	return &recording->processes;
+}
+
+const struct xf_user_places *xf_recording_user_code(const struct xf_recording *recording)
+{
+	return &recording->user_code;
 }
 
 uint64_t xf_recording_tsc_hz(const struct xf_recording *recording)

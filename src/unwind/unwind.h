@@ -143,4 +143,15 @@ size_t xf_unwind_walk_kernel(const struct xf_unwind_table *const *tables, size_t
                              struct xf_frame *frames, size_t max, size_t *used,
                              enum xf_unwind_reason *reason);
 
+/* Finds the row for the instruction that covers @address. Return: NULL where no code is there. */
+typedef const struct xf_unwind_row *xf_unwind_find_row_t(void *context, uint64_t address);
+
+/*
+ * The same of a process, whose code is in many files: @find tells the rows, which stay where they
+ * are while the walk lasts. *@reason is XF_UNWIND_END where a row says that there is no caller.
+ */
+size_t xf_unwind_walk_user(xf_unwind_find_row_t *find, void *context,
+                           const struct xf_walk_input *input, struct xf_frame *frames, size_t max,
+                           enum xf_unwind_reason *reason);
+
 #endif

@@ -30,6 +30,8 @@
 struct walk {
 	const struct xf_unwind_table *const *tables;
 	size_t nr_tables;
+	xf_unwind_find_row_t *find; /* of a process: in place of the tables */
+	void *context;
 	const struct xf_walk_input *input;
 	size_t nr_more; /* stacks that come after it: those that a guest's kernel was on before */
 	bool kernel;    /* a guest's, not Xen */
@@ -50,6 +52,8 @@ static const struct xf_unwind_row *row_here(const struct walk *walk)
 	const struct xf_unwind_table *const *table = walk->tables;
 	const struct xf_unwind_table *const *end = table + walk->nr_tables;
 
+	if (walk->find)
+		return walk->find(walk->context, address);
 	while (table < end && address - (*table)->address >= (*table)->size)
 		table++;
 	return table < end ? xf_table_at(*table, address - (*table)->address) : NULL;
@@ -327,6 +331,8 @@ static enum xf_unwind_reason foreign(const struct walk *walk)
 {
 	uint64_t end = walk->input->stack_end;
 
+	if (walk->find)
+		return XF_UNWIND_NOT_TEXT;
 	if (walk->kernel)
 		return walk->rip >= KERNEL_TEXT ? XF_UNWIND_NO_ROW : XF_UNWIND_NOT_TEXT;
 	if (walk->count == 0 || (walk->rip >= walk->input->rsp && walk->rip < end + ENTRY_ROOM))
@@ -340,8 +346,9 @@ static bool is_at_end(const struct walk *walk, const struct xf_unwind_row *row,
 {
 	uint64_t end = walk->input->stack_end;
 
-	/* Where Linux says that a stack ends, it does, wherever RSP is. */
-	if (walk->rsp < end || (walk->kernel && row != NULL && row->kind == XF_ROW_UNDEFINED))
+	/* Where Linux, or a program, says that a stack ends, it does, wherever RSP is. */
+	if (walk->rsp < end ||
+	    ((walk->kernel || walk->find) && row != NULL && row->kind == XF_ROW_UNDEFINED))
 		return false;
 	*reason = walk->rsp - end < walk->room ? XF_UNWIND_END : XF_UNWIND_OUTSIDE_STACK;
 	return true;
@@ -434,5 +441,19 @@ size_t xf_unwind_walk_kernel(const struct xf_unwind_table *const *tables, size_t
 	while (step(&walk, reason))
 		;
 	*used = (size_t)(walk.input - stacks) + 1;
+	return walk.count;
+}
+
+size_t xf_unwind_walk_user(xf_unwind_find_row_t *find, void *context,
+                           const struct xf_walk_input *input, struct xf_frame *frames, size_t max,
+                           enum xf_unwind_reason *reason)
+{
+	struct walk walk = begin(NULL, 0, input, frames, max);
+
+	walk.find = find;
+	walk.context = context;
+	walk.room = 0;
+	while (step(&walk, reason))
+		;
 	return walk.count;
 }

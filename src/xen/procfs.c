@@ -2,13 +2,16 @@
 #include "xen/procfs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_BYTES 64
+#include "xen/user_file.h"
+
+#define PATH_BYTES 96
 
 int xf_procfs_begin(struct xf_procfs *procfs)
 {
@@ -95,8 +98,29 @@ static bool parse_line(char *text, struct line *line)
 	return line->end > line->start;
 }
 
-static uint32_t number_of_file(const struct line *line, struct xf_gathered *gathered)
+/* The kernel leads to the very file that is mapped, whatever its path leads to by now. */
+static size_t read_build_id(uint32_t pid, const struct line *line,
+                            uint8_t build_id[XF_BUILD_ID_MAX])
 {
+	char path[PATH_BYTES];
+	size_t size;
+	int fd;
+
+	if (line->path[0] != '/')
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+	         line->start, line->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	size = xf_user_file_build_id(fd, build_id);
+	close(fd);
+	return size;
+}
+
+static uint32_t number_of_file(uint32_t pid, const struct line *line, struct xf_gathered *gathered)
+{
+	uint8_t build_id[XF_BUILD_ID_MAX];
 	const char *path = line->path[0] ? line->path : "//anon"; /* as perf events have it */
 	char identity[64];
 	uint32_t number;
@@ -104,7 +128,10 @@ static uint32_t number_of_file(const struct line *line, struct xf_gathered *gath
 	snprintf(identity, sizeof(identity), "%x:%x:%" PRIu64, line->major, line->minor,
 	         line->inode);
 	number = xf_gathered_file(gathered, path, identity);
-	return number != XF_NO_FILE ? number : xf_gather_file(gathered, path, identity, NULL, 0);
+	if (number != XF_NO_FILE)
+		return number;
+	return xf_gather_file(gathered, path, identity, build_id,
+	                      read_build_id(pid, line, build_id));
 }
 
 static void look_at_maps(const struct xf_gathered_who *who, struct xf_gathered *gathered)
@@ -120,7 +147,7 @@ static void look_at_maps(const struct xf_gathered_who *who, struct xf_gathered *
 	while (file && getline(&text, &size, file) > 0)
 		if (parse_line(text, &line) && line.executable)
 			xf_gather_map(gathered, who, line.start, line.end - line.start, line.offset,
-			              number_of_file(&line, gathered));
+			              number_of_file(who->pid, &line, gathered));
 	free(text);
 	if (file)
 		fclose(file);

@@ -52,8 +52,8 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * NANOSECONDS + (uint64_t)time.tv_nsec;
 }
 
-/* Neither before what stands in front of it nor after what follows; not RDTSCP, which some processors
- * and hypervisors do not have. */
+/* Neither before what stands in front of it nor after what follows; not RDTSCP, which some
+ * processors and hypervisors do not have. */
 static uint64_t fenced_tsc(void)
 {
 	uint64_t tsc;

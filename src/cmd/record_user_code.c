@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/record_user_code.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/recorder.h"
+#include "profile/process_writer.h"
+#include "profile/user_hits.h"
+#include "xen/user_file.h"
+
+/* More than this is not worth waiting for. */
+#define PATIENCE_MS 20000
+
+/* Where a recording's first chunk begins. */
+#define FIRST_CHUNK 16u
+
+/* ---- In a process of its own: files are as somebody else made them --------------------------- */
+
+/* Opens the file that @hit is in. Return: NULL where it is not to be had. */
+static struct xf_user_file *open_file(const struct xf_process_events *events,
+                                      const struct xf_user_hit *hit)
+{
+	const struct xf_process_file *file = xf_process_events_file(events, hit->file);
+	struct xf_user_file_wanted wanted = {
+	        .pid = hit->mapped_in, .map_address = hit->map_address, .map_size = hit->map_size};
+
+	if (!file)
+		return NULL;
+	wanted.path = file->path;
+	wanted.build_id = file->build_id;
+	wanted.build_id_size = file->build_id_size;
+	return xf_user_file_open(&wanted);
+}
+
+/* Writes what is known of @nr hits in one file. Return: 0 or a negative errno value. */
+static int write_places(struct xf_recording_writer *writer, const struct xf_user_file *file,
+                        const struct xf_user_hit *hits, size_t nr)
+{
+	struct xf_user_place *places = calloc(nr, sizeof(*places));
+	int code;
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		struct xf_user_file_place found;
+
+		xf_user_file_find(file, hits[i].offset, &found);
+		places[i] = (struct xf_user_place){.offset = hits[i].offset,
+		                                   .start = found.start,
+		                                   .row = found.row,
+		                                   .name = found.name};
+	}
+	code = xf_recording_write_user_code(writer, hits->file, hits->pid, places, nr);
+	free(places);
+	return code;
+}
+
+/* @hits are of one file. */
+static int look_up(struct xf_recording_writer *writer, const struct xf_process_events *events,
+                   const struct xf_user_hit *hits, size_t nr)
+{
+	struct xf_user_file *file = open_file(events, hits);
+	int code = file ? write_places(writer, file, hits, nr) : 0;
+
+	xf_user_file_close(file);
+	return code;
+}
+
+static int look_up_all(struct xf_recording_writer *writer, const struct xf_recording *recording)
+{
+	const struct xf_process_events *events = xf_recording_processes(recording);
+	struct xf_processes *processes;
+	struct xf_user_hit *hits;
+	size_t nr = 0, next;
+	int code = xf_processes_make(events, xf_recording_tsc_hz(recording), &processes);
+
+	if (code)
+		return code;
+	code = xf_user_hits_collect(recording, processes, &hits, &nr);
+	for (size_t i = 0; !code && i < nr; i = next) {
+		for (next = i;
+		     next < nr && hits[next].file == hits[i].file && hits[next].pid == hits[i].pid;)
+			next++;
+		code = look_up(writer, events, &hits[i], next - i);
+		if (!code)
+			code = xf_recording_flush(writer);
+	}
+	if (nr)
+		free(hits);
+	xf_processes_free(processes);
+	return code;
+}
+
+static int write_all(void *context, const void *bytes, size_t size)
+{
+	const int *fd = context;
+
+	while (size > 0) {
+		ssize_t written = write(*fd, bytes, size);
+
+		if (written < 0)
+			return -errno;
+		bytes = (const char *)bytes + written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+/* Reads the recording of @size bytes in @file, and writes one of what it needs beside to @output.
+ */
+static int work(int file, size_t size, int output)
+{
+	struct xf_recording_sink sink = {.write = write_all, .context = &output};
+	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+	struct xf_recording_writer *writer;
+	struct xf_recording *recording;
+
+	xf_recorder_be_urgent(false);
+	if (bytes == MAP_FAILED || xf_recording_open(bytes, size, &recording, NULL) != 0 ||
+	    xf_recording_writer_new(sink, &writer, NULL) != 0)
+		return 1;
+	return look_up_all(writer, recording) != 0;
+}
+
+/* ---- In the recorder ------------------------------------------------------------------------- */
+
+/* Waits for the helper to end; after some time it has to. */
+static void wait_for(pid_t helper)
+{
+	int64_t end = xf_recorder_now_ms() + PATIENCE_MS;
+	pid_t ended;
+
+	do {
+		ended = waitpid(helper, NULL, WNOHANG);
+		if (ended == 0)
+			usleep(10000);
+	} while (ended == 0 && xf_recorder_now_ms() < end);
+	if (ended != 0)
+		return;
+	kill(helper, SIGKILL);
+	waitpid(helper, NULL, 0);
+}
+
+/* Adds the chunks that the helper has written whole. */
+static int add_chunks(struct xf_recording_writer *writer, const uint8_t *bytes, size_t size)
+{
+	size_t at = FIRST_CHUNK;
+	int code = 0;
+
+	while (!code && size > at && size - at >= sizeof(struct xf_chunk_head)) {
+		struct xf_chunk_head head;
+
+		memcpy(&head, bytes + at, sizeof(head));
+		at += sizeof(head);
+		if (head.type != XF_CHUNK_USER_CODE || head.size > size - at)
+			break;
+		code = xf_recording_write_bytes(writer, XF_CHUNK_USER_CODE, bytes + at,
+		                                (size_t)head.size);
+		at += (size_t)head.size;
+	}
+	return code;
+}
+
+static int take_output(struct xf_recording_writer *writer, int output)
+{
+	struct stat status;
+	void *bytes;
+	int code;
+
+	if (fstat(output, &status) != 0 || status.st_size <= 0)
+		return 0;
+	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, output, 0);
+	if (bytes == MAP_FAILED)
+		return 0;
+	code = add_chunks(writer, bytes, (size_t)status.st_size);
+	munmap(bytes, (size_t)status.st_size);
+	return code;
+}
+
+int xf_record_user_code(struct xf_record_file *file)
+{
+	int code = xf_recording_flush(file->writer);
+	struct stat status;
+	pid_t helper;
+	int output;
+
+	if (code || fstat(file->target.fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+	    status.st_size <= 0)
+		return code;
+	output = memfd_create("xenflame-user-code", MFD_CLOEXEC);
+	if (output < 0)
+		return 0;
+	helper = fork();
+	if (helper == 0)
+		_exit(work(file->target.fd, (size_t)status.st_size, output));
+	if (helper > 0) {
+		wait_for(helper);
+		code = take_output(file->writer, output);
+	}
+	close(output);
+	return code;
+}

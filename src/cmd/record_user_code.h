@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* At the end of a recording: what is needed to read the stacks of processes elsewhere. */
+#ifndef XF_CMD_RECORD_USER_CODE_H
+#define XF_CMD_RECORD_USER_CODE_H
+
+#include "cmd/record_file.h"
+
+/*
+ * Looks up the code that the samples in @file show, in the files that processes had mapped, and
+ * adds names and frames to the recording. Without them it is as good, but for that; so is one that
+ * goes to a pipe, which cannot be looked into. Return: 0, or what writing has failed with.
+ */
+int xf_record_user_code(struct xf_record_file *file);
+
+#endif
