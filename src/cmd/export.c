@@ -77,7 +77,7 @@ static bool take_by(void *request, const char *value)
 }
 
 static const struct xf_option options[] = {
-        {"format", 'f', "NAME", "pprof, speedscope, firefox, chrome, callgrind, perf or folded",
+        {"format", 'f', "FORMAT", "pprof, speedscope, firefox, chrome, callgrind, perf or folded",
          take_format},
         XF_VIEW_INPUT,
         XF_VIEW_OUTPUT("where to write (default: as below; -: standard output)"),
@@ -93,7 +93,7 @@ static bool settle(struct xf_view *view)
 	const struct format *format = request->format;
 
 	if (!format) {
-		xf_complain(0, "export wants --format NAME; see xenflame help export");
+		xf_complain(0, "export wants --format FORMAT; see xenflame help export");
 		return false;
 	}
 	if (!view->output)
@@ -129,7 +129,7 @@ static int run(int argc, char **argv)
 
 const struct xf_command xf_command_export = {
         .name = "export",
-        .synopsis = "-f NAME [-i FILE] [-o FILE] [--by LIST] [--domain NAME] [--pcpu N]",
+        .synopsis = "-f FORMAT [-i FILE] [-o FILE] [--by LIST] [--domain NAME] [--pcpu N]",
         .summary = "writes a recording in the format of another viewer",
         .options = options,
         .help =
