@@ -19,6 +19,8 @@
 /* More than this is not worth waiting for. */
 #define PATIENCE_MS 20000
 
+#define TRIES_MAX 32u
+
 /* Where a recording's first chunk begins. */
 #define FIRST_CHUNK 16u
 
@@ -38,6 +40,22 @@ static struct xf_user_file *open_file(const struct xf_process_events *events,
 	wanted.build_id = file->build_id;
 	wanted.build_id_size = file->build_id_size;
 	return xf_user_file_open(&wanted);
+}
+
+/* Several processes may have had the file mapped, of which some may be gone. */
+static struct xf_user_file *open_any(const struct xf_process_events *events,
+                                     const struct xf_user_hit *hits, size_t nr)
+{
+	struct xf_user_file *file = NULL;
+	unsigned int tries = 0;
+
+	for (size_t i = 0; !file && i < nr && tries < TRIES_MAX; i++) {
+		if (i && hits[i].mapped_in == hits[i - 1].mapped_in)
+			continue;
+		file = open_file(events, &hits[i]);
+		tries++;
+	}
+	return file;
 }
 
 /* Writes what is known of @nr hits in one file. Return: 0 or a negative errno value. */
@@ -120,7 +138,7 @@ static int look_up(struct xf_recording_writer *writer, const struct xf_process_e
 
 	if (hits->file == XF_NO_FILE)
 		return look_up_map(writer, events, hits, nr);
-	file = open_file(events, hits);
+	file = open_any(events, hits, nr);
 	code = file ? write_places(writer, file, hits, nr) : 0;
 
 	xf_user_file_close(file);
