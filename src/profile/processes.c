@@ -305,14 +305,15 @@ int xf_processes_make(const struct xf_process_events *events, uint64_t tsc_hz,
                       struct xf_processes **processes)
 {
 	struct maker maker = {.made = calloc(1, sizeof(*maker.made))};
+	struct xf_clock clock = {0};
 	int code;
 
 	if (!maker.made)
 		return -ENOMEM;
 	maker.made->events = events;
-	code = events->nr < NONE
-	               ? xf_clock_make(&maker.made->clock, events->pairs, events->nr_pairs, tsc_hz)
-	               : -ENOMEM;
+	code = events->nr < NONE ? xf_clock_make(&clock, events->pairs, events->nr_pairs, tsc_hz)
+	                         : -ENOMEM;
+	maker.made->clock = clock;
 	for (size_t i = 0; !code && i < events->nr; i++)
 		code = take_event(&maker, &events->events[i]);
 	free(maker.threads);
