@@ -9,7 +9,7 @@ TEST_CFLAGS := $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_programs := $(unit_sources:tests/unit/%.c=$(T)/%)
 testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c gathered.c guests.c image.c kcore.c kernel.c payload.c \
-	perf_records.c procfs.c sideband.c stream.c syms.c user_file.c vmlinuz.c) \
+	perf_map.c perf_records.c procfs.c sideband.c stream.c syms.c user_file.c vmlinuz.c) \
 	src/cmd/program.c src/cmd/record_kernel.c src/cmd/record_target.c)
 test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o) \
 	$(T)/tests/read_file.o

@@ -13,10 +13,13 @@
 #include "cmd/recorder.h"
 #include "profile/process_writer.h"
 #include "profile/user_hits.h"
+#include "xen/perf_map.h"
 #include "xen/user_file.h"
 
 /* More than this is not worth waiting for. */
 #define PATIENCE_MS 20000
+
+#define TRIES_MAX 32u
 
 /* Where a recording's first chunk begins. */
 #define FIRST_CHUNK 16u
@@ -37,6 +40,22 @@ static struct xf_user_file *open_file(const struct xf_process_events *events,
 	wanted.build_id = file->build_id;
 	wanted.build_id_size = file->build_id_size;
 	return xf_user_file_open(&wanted);
+}
+
+/* Several processes may have had the file mapped, of which some may be gone. */
+static struct xf_user_file *open_any(const struct xf_process_events *events,
+                                     const struct xf_user_hit *hits, size_t nr)
+{
+	struct xf_user_file *file = NULL;
+	unsigned int tries = 0;
+
+	for (size_t i = 0; !file && i < nr && tries < TRIES_MAX; i++) {
+		if (i && hits[i].mapped_in == hits[i - 1].mapped_in)
+			continue;
+		file = open_file(events, &hits[i]);
+		tries++;
+	}
+	return file;
 }
 
 /* Writes what is known of @nr hits in one file. Return: 0 or a negative errno value. */
@@ -62,12 +81,65 @@ static int write_places(struct xf_recording_writer *writer, const struct xf_user
 	return code;
 }
 
-/* @hits are of one file. */
+/* What becomes of a process in the recording. */
+struct fate {
+	bool ended;
+	unsigned int born; /* so many times: its number may have been another's */
+};
+
+static struct fate fate_of(const struct xf_process_events *events, uint32_t pid)
+{
+	struct fate fate = {0};
+
+	for (size_t i = 0; i < events->nr; i++) {
+		const struct xf_process_event *event = &events->events[i];
+
+		if (event->pid != pid || event->tid != pid)
+			continue;
+		fate.ended = fate.ended || event->type == XF_PROCESS_EXIT;
+		fate.born += event->type == XF_PROCESS_FORK;
+	}
+	return fate;
+}
+
+/* @hits are in the memory of one process. */
+static int look_up_map(struct xf_recording_writer *writer, const struct xf_process_events *events,
+                       const struct xf_user_hit *hits, size_t nr)
+{
+	struct fate fate = fate_of(events, hits->pid);
+	struct xf_symbols *symbols = fate.born < 2 ? xf_perf_map_read(hits->pid, fate.ended) : NULL;
+	struct xf_user_place *places = symbols ? calloc(nr, sizeof(*places)) : NULL;
+	size_t named = 0;
+	int code = 0;
+
+	for (size_t i = 0; places && i < nr; i++) {
+		const struct xf_symbol *symbol = xf_symbols_find(symbols, hits[i].offset);
+
+		if (symbol)
+			places[named++] = (struct xf_user_place){
+			        .offset = hits[i].offset,
+			        .start = symbol->address,
+			        .row = {.kind = XF_ROW_UNDEFINED, .reason = XF_UNWIND_NO_ROW},
+			        .name = symbol->name};
+	}
+	if (places)
+		code = xf_recording_write_user_code(writer, XF_NO_FILE, hits->pid, places, named);
+	free(places);
+	xf_symbols_free(symbols);
+	return code;
+}
+
+/* @hits are of one file, or in the memory of one process. */
 static int look_up(struct xf_recording_writer *writer, const struct xf_process_events *events,
                    const struct xf_user_hit *hits, size_t nr)
 {
-	struct xf_user_file *file = open_file(events, hits);
-	int code = file ? write_places(writer, file, hits, nr) : 0;
+	struct xf_user_file *file;
+	int code;
+
+	if (hits->file == XF_NO_FILE)
+		return look_up_map(writer, events, hits, nr);
+	file = open_any(events, hits, nr);
+	code = file ? write_places(writer, file, hits, nr) : 0;
 
 	xf_user_file_close(file);
 	return code;

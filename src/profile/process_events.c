@@ -109,15 +109,21 @@ static int read_records(struct xf_process_events *events, struct xf_cursor *cont
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-/* Return: the CPU with that number, made if need be; NULL without memory. */
+/* Return: the CPU with that number, below XF_MAX_CPUS, made if need be; NULL without memory. */
 static struct xf_process_cpu *find_cpu(struct xf_process_events *events, uint32_t number)
 {
-	while (events->nr_cpus <= number) {
-		if (!XF_GROW(events->cpus, events->nr_cpus))
-			return NULL;
-		events->nr_cpus++;
-	}
-	return &events->cpus[number];
+	size_t nr = (size_t)number + 1;
+	struct xf_process_cpu *grown;
+
+	if (number < events->nr_cpus)
+		return &events->cpus[number];
+	grown = reallocarray(events->cpus, nr, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	memset(grown + events->nr_cpus, 0, (nr - events->nr_cpus) * sizeof(*grown));
+	events->cpus = grown;
+	events->nr_cpus = nr;
+	return &grown[number];
 }
 
 static int read_switches(struct xf_process_events *events, struct xf_cursor *content)

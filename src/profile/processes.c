@@ -79,20 +79,28 @@ struct maker {
 
 /* ---- Making it ------------------------------------------------------------------------------- */
 
-static struct thread *find_thread(struct maker *maker, uint32_t tid)
+/* Return: the thread, NULL where nothing is known of it. */
+static struct thread *find_thread(const struct maker *maker, uint32_t tid)
 {
-	uint64_t hash = xf_hash_mix(0, tid);
-	struct xf_index_probe probe = xf_index_probe(&maker->index, hash);
-	struct thread *thread;
+	struct xf_index_probe probe = xf_index_probe(&maker->index, xf_hash_mix(0, tid));
 
-	while (xf_index_next(&maker->index, &probe)) {
+	while (maker->threads && xf_index_next(&maker->index, &probe)) {
 		if (maker->threads[probe.id].tid == tid)
 			return &maker->threads[probe.id];
 	}
+	return NULL;
+}
+
+/* Return: a new thread; NULL without memory. */
+static struct thread *add_thread(struct maker *maker, uint32_t tid)
+{
+	struct thread *thread;
+
 	if (maker->nr_threads >= NONE - 1)
 		return NULL;
 	thread = XF_GROW(maker->threads, maker->nr_threads);
-	if (!thread || xf_index_add(&maker->index, hash, (uint32_t)maker->nr_threads))
+	if (!thread ||
+	    xf_index_add(&maker->index, xf_hash_mix(0, tid), (uint32_t)maker->nr_threads))
 		return NULL;
 	*thread = (struct thread){.tid = tid, .state = NONE};
 	maker->nr_threads++;
@@ -100,18 +108,11 @@ static struct thread *find_thread(struct maker *maker, uint32_t tid)
 }
 
 /* Return: what is known of a thread so far, NULL where that is nothing. */
-static const struct state *now(struct maker *maker, uint32_t tid)
+static const struct state *now(const struct maker *maker, uint32_t tid)
 {
-	uint64_t hash = xf_hash_mix(0, tid);
-	struct xf_index_probe probe = xf_index_probe(&maker->index, hash);
+	const struct thread *thread = find_thread(maker, tid);
 
-	while (xf_index_next(&maker->index, &probe)) {
-		const struct thread *thread = &maker->threads[probe.id];
-
-		if (thread->tid == tid && thread->state != NONE)
-			return &maker->made->states[thread->state];
-	}
-	return NULL;
+	return thread && thread->state != NONE ? &maker->made->states[thread->state] : NULL;
 }
 
 static int add_state(struct maker *maker, const struct state *state)
@@ -121,6 +122,8 @@ static int add_state(struct maker *maker, const struct state *state)
 	struct state kept = *state; /* what it points to may move */
 	struct state *added;
 
+	if (!thread)
+		thread = add_thread(maker, kept.tid);
 	if (!thread || made->nr_states >= NONE - 1)
 		return -ENOMEM;
 	added = XF_GROW(made->states, made->nr_states);
@@ -302,14 +305,15 @@ int xf_processes_make(const struct xf_process_events *events, uint64_t tsc_hz,
                       struct xf_processes **processes)
 {
 	struct maker maker = {.made = calloc(1, sizeof(*maker.made))};
+	struct xf_clock clock = {0};
 	int code;
 
 	if (!maker.made)
 		return -ENOMEM;
 	maker.made->events = events;
-	code = events->nr < NONE
-	               ? xf_clock_make(&maker.made->clock, events->pairs, events->nr_pairs, tsc_hz)
-	               : -ENOMEM;
+	code = events->nr < NONE ? xf_clock_make(&clock, events->pairs, events->nr_pairs, tsc_hz)
+	                         : -ENOMEM;
+	maker.made->clock = clock;
 	for (size_t i = 0; !code && i < events->nr; i++)
 		code = take_event(&maker, &events->events[i]);
 	free(maker.threads);

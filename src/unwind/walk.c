@@ -44,19 +44,24 @@ struct walk {
 	size_t count, max;
 };
 
+/* Return: the row for @address, NULL where no table covers it. */
+static const struct xf_unwind_row *row_at(const struct walk *walk, uint64_t address)
+{
+	const struct xf_unwind_table *const *table = walk->tables;
+	const struct xf_unwind_table *const *end = table + walk->nr_tables;
+
+	while (table < end && address - (*table)->address >= (*table)->size)
+		table++;
+	return table < end ? xf_table_at(*table, address - (*table)->address) : NULL;
+}
+
 /* Return: the row for the walk's present address, NULL where no table covers it. */
 static const struct xf_unwind_row *row_here(const struct walk *walk)
 {
 	/* A return address may lie behind a function whose last instruction is the call. */
 	uint64_t address = walk->rip - !walk->interrupted;
-	const struct xf_unwind_table *const *table = walk->tables;
-	const struct xf_unwind_table *const *end = table + walk->nr_tables;
 
-	if (walk->find)
-		return walk->find(walk->context, address);
-	while (table < end && address - (*table)->address >= (*table)->size)
-		table++;
-	return table < end ? xf_table_at(*table, address - (*table)->address) : NULL;
+	return walk->find ? walk->find(walk->context, address) : row_at(walk, address);
 }
 
 /*

@@ -7,7 +7,7 @@
 
 /* More distinct files than a host runs code of. */
 #define FILES_MAX 65536u
-#define SLOTS     (2 * FILES_MAX)
+#define SLOTS     131072u /* twice as many */
 
 /* ---- Records --------------------------------------------------------------------------------- */
 

@@ -79,7 +79,7 @@ static uint32_t take_file(const struct record *record, struct xf_cursor *identit
 		xf_cursor_take(identity, 3);
 		size = size > BUILD_ID_MAX ? BUILD_ID_MAX : size;
 		build_id = xf_cursor_take(identity, size);
-		for (uint8_t i = 0; i < size; i++)
+		for (size_t i = 0; i < size; i++)
 			snprintf(text + 2 * i, 3, "%02x", build_id[i]);
 	} else {
 		uint32_t major = xf_cursor_u32(identity);

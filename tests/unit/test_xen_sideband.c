@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "profile/processes.h"
+#include "xen/perf_map.h"
 #include "xen/perf_records.h"
 #include "xen/sideband.h"
 #include "xen/user_file.h"
@@ -297,6 +298,41 @@ static void the_kernels_own_code_in_processes_is_found(void **state)
 	xf_user_file_close(file);
 }
 
+static void write_map(const char *path)
+{
+	FILE *map = fopen(path, "w");
+
+	assert_non_null(map);
+	fputs("7f0000001000 20 ~fast function\nnonsense\n7f0000002000 0 empty\n"
+	      "ffffffffffffff00 200 wraps\n7f0000001020 10 next",
+	      map);
+	fclose(map);
+}
+
+static void what_a_process_has_compiled_goes_by_its_map(void **state)
+{
+	struct xf_symbols *symbols;
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	write_map(path);
+	symbols = xf_perf_map_read((uint32_t)getpid(), false);
+	assert_non_null(symbols);
+	assert_int_equal(xf_symbols_count(symbols), 2);
+	assert_string_equal(xf_symbols_find(symbols, 0x7f000000101f)->name, "~fast function");
+	assert_string_equal(xf_symbols_find(symbols, 0x7f0000001020)->name, "next");
+	assert_null(xf_symbols_find(symbols, 0x7f0000001030));
+	xf_symbols_free(symbols);
+	if (getuid() == 0) { /* then it could be anybody's */
+		assert_int_equal(chown(path, 12345, 12345), 0);
+		assert_null(xf_perf_map_read((uint32_t)getpid(), false));
+		assert_null(xf_perf_map_read((uint32_t)getpid(), true));
+	}
+	unlink(path);
+	assert_null(xf_perf_map_read((uint32_t)getpid(), false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +344,7 @@ int main(void)
 	        cmocka_unit_test(the_clocks_are_read_together),
 	        cmocka_unit_test(a_function_of_a_file_is_found_by_its_offset),
 	        cmocka_unit_test(the_kernels_own_code_in_processes_is_found),
+	        cmocka_unit_test(what_a_process_has_compiled_goes_by_its_map),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
