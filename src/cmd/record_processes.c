@@ -10,10 +10,17 @@ void xf_record_processes_start(struct xf_record_processes *processes)
 	xf_sideband_open(&processes->sideband, &processes->why_not);
 }
 
+static void read_clocks(struct xf_record_processes *processes)
+{
+	if (processes->nr_clocks < XF_RECORD_CLOCKS)
+		xf_sideband_read_clocks(&processes->clocks[processes->nr_clocks++]);
+}
+
 void xf_record_processes_poll(struct xf_record_processes *processes)
 {
 	if (!processes->sideband)
 		return;
+	read_clocks(processes);
 	xf_sideband_poll(processes->sideband);
 	processes->lost = xf_sideband_lost(processes->sideband);
 }
@@ -22,7 +29,6 @@ int xf_record_processes_write(struct xf_record_processes *processes,
                               struct xf_recording_writer *writer)
 {
 	struct xf_gathered *gathered;
-	struct xf_clock_pair pair;
 	int code;
 
 	if (!processes->sideband)
@@ -30,8 +36,9 @@ int xf_record_processes_write(struct xf_record_processes *processes,
 	gathered = xf_sideband_gathered(processes->sideband);
 	if (gathered->failed)
 		return -ENOMEM;
-	xf_sideband_read_clocks(&pair);
-	code = xf_recording_write_clock(writer, &pair, 1);
+	read_clocks(processes);
+	code = xf_recording_write_clock(writer, processes->clocks, processes->nr_clocks);
+	processes->nr_clocks = 0;
 	if (!code)
 		code = xf_recording_write_processes(writer, gathered->records, gathered->size);
 	for (size_t i = 0; !code && i < gathered->nr_cpus; i++)

@@ -11,10 +11,17 @@
 #include "xen/sideband.h"
 
 /* Starts zeroed. */
+/* Readings of the clocks between two writes: more than there are polls in the second between. */
+#define XF_RECORD_CLOCKS 64u
+
 struct xf_record_processes {
 	struct xf_sideband *sideband; /* NULL: they are not recorded ... */
 	struct xf_error why_not;      /* ... and why, if anybody has tried */
 	uint64_t lost;                /* events */
+	/* What the clocks showed at each poll since the last write: under Xen they do not go evenly
+	   against each other. */
+	struct xf_clock_pair clocks[XF_RECORD_CLOCKS];
+	size_t nr_clocks;
 };
 
 /* Begins to watch; where that cannot be @processes->why_not tells. */

@@ -111,3 +111,30 @@ bool xf_clock_time(const struct xf_clock *clock, uint64_t tsc, uint64_t *time)
 	}
 	return true;
 }
+
+/* Nanoseconds a tick, from the reading at @index to the next. */
+static double pace(const struct xf_clock *clock, size_t index)
+{
+	const struct xf_clock_pair *pair = &clock->pairs[index];
+
+	return (double)(pair[1].time - pair->time) / (double)(pair[1].tsc - pair->tsc);
+}
+
+uint64_t xf_clock_doubt(const struct xf_clock *clock, uint64_t tsc)
+{
+	size_t index, before, after;
+	double doubt, change;
+
+	if (clock->nr < 3)
+		return 0;
+	index = (size_t)(find_line(clock, tsc) - clock->pairs);
+	before = index ? index - 1 : index;
+	after = index + 2 < clock->nr ? index + 1 : index;
+	change = pace(clock, after) - pace(clock, before);
+	/* Two lines of these paces through the two readings meet, at worst in the middle, so far
+	   from the straight line: a quarter of what they would part by over the whole distance. */
+	doubt = (change < 0 ? -change : change) / 4 *
+	        (double)(clock->pairs[index + 1].tsc - clock->pairs[index].tsc);
+	doubt += pace(clock, index) * (double)clock->pairs[index].width / 2;
+	return doubt < (double)NANOSECONDS ? (uint64_t)doubt : NANOSECONDS;
+}

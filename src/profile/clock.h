@@ -28,4 +28,11 @@ void xf_clock_free(struct xf_clock *clock);
 /* Return: true and the time, ns, at @tsc; false where there was no reading. */
 bool xf_clock_time(const struct xf_clock *clock, uint64_t tsc, uint64_t *time);
 
+/*
+ * How far that time may be from the true one, ns. Where the clocks' pace before the two
+ * neighbouring readings differs from that after them it may have changed anywhere between the two;
+ * and a reading itself is no more exact than it took time.
+ */
+uint64_t xf_clock_doubt(const struct xf_clock *clock, uint64_t tsc);
+
 #endif

@@ -432,6 +432,16 @@ static void describe(const struct xf_processes *processes, const struct xf_switc
 		process->time = first->from;
 }
 
+/* Whether @cpu ran the same thread all through the time that @tsc may have been at. */
+static bool is_certain(const struct xf_processes *processes, uint32_t cpu, uint64_t tsc,
+                       uint64_t time, const struct xf_switch *ran)
+{
+	uint64_t doubt = xf_clock_doubt(&processes->clock, tsc);
+
+	return find_switch(processes->events, cpu, time > doubt ? time - doubt : 0) == ran &&
+	       find_switch(processes->events, cpu, time + doubt) == ran;
+}
+
 bool xf_processes_running(const struct xf_processes *processes, uint32_t cpu, uint64_t tsc,
                           struct xf_process *process)
 {
@@ -441,7 +451,7 @@ bool xf_processes_running(const struct xf_processes *processes, uint32_t cpu, ui
 	if (!xf_clock_time(&processes->clock, tsc, &time))
 		return false;
 	ran = find_switch(processes->events, cpu, time);
-	if (!ran)
+	if (!ran || !is_certain(processes, cpu, tsc, time, ran))
 		return false;
 	*process =
 	        (struct xf_process){.pid = ran->pid, .tid = ran->tid, .space = NONE, .time = time};
