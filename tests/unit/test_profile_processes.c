@@ -23,14 +23,17 @@
 
 struct bytes {
 	uint8_t *at;
-	size_t size;
+	size_t size, room;
 };
 
 static int take(void *context, const void *bytes, size_t size)
 {
 	struct bytes *taken = context;
 
-	taken->at = realloc(taken->at, taken->size + size + 1);
+	if (taken->size + size >= taken->room) {
+		taken->room = 2 * (taken->size + size) + 64;
+		taken->at = realloc(taken->at, taken->room);
+	}
 	memcpy(taken->at + taken->size, bytes, size);
 	taken->size += size;
 	return 0;
@@ -349,6 +352,52 @@ static void what_may_have_been_lost_is_not_known(void **state)
 	release(&made);
 }
 
+/* Between readings whose paces differ nobody knows where the pace has changed. */
+static void a_clock_that_changes_its_pace_is_doubted_there(void **state)
+{
+	const struct xf_clock_pair pairs[] = {
+	        {.tsc = 0, .time = 0, .width = 10},       {.tsc = 1000, .time = 1000, .width = 10},
+	        {.tsc = 2000, .time = 2000, .width = 10}, {.tsc = 3000, .time = 3500, .width = 10},
+	        {.tsc = 4000, .time = 5500, .width = 10}, {.tsc = 5000, .time = 7500, .width = 10},
+	        {.tsc = 6000, .time = 9500, .width = 10}, {.tsc = 7000, .time = 11500, .width = 10},
+	};
+	struct xf_clock clock;
+
+	(void)state;
+	assert_int_equal(xf_clock_make(&clock, pairs, 8, 0), 0);
+	assert_int_equal(xf_clock_doubt(&clock, 500), 5);
+	/* From 1 to 2 within a thousand ticks: 250 at most, in the middle. */
+	assert_int_equal(xf_clock_doubt(&clock, 2500), 250 + 7);
+	assert_int_equal(xf_clock_doubt(&clock, 5500), 10);
+	assert_int_equal(xf_clock_doubt(&clock, 100000), 10);
+	xf_clock_free(&clock);
+	assert_int_equal(xf_clock_make(&clock, pairs, 2, 0), 0);
+	assert_int_equal(xf_clock_doubt(&clock, 500), 0);
+	xf_clock_free(&clock);
+}
+
+static void near_a_switch_nobody_is_known_where_the_clock_is_doubted(void **state)
+{
+	const struct xf_clock_pair uneven[] = {
+	        {.tsc = TSC(300 * MS), .time = 300 * MS, .width = 40},
+	        {.tsc = TSC(400 * MS), .time = 440 * MS, .width = 40},
+	        {.tsc = TSC(500 * MS), .time = 540 * MS, .width = 40}};
+	struct made made = {0};
+
+	(void)state;
+	begin(&made);
+	assert_int_equal(xf_recording_write_clock(made.writer, uneven, 3), 0);
+	exists(&made, 0, 100, 100, "one");
+	exists(&made, 0, 200, 200, "other");
+	runs(&made, 0, 0, 100, 100);
+	runs(&made, 0, 370 * MS, 200, 200);
+	finish(&made);
+	expect(&made, 0, 340 * MS, 100, "one");
+	expect_nobody(&made, 0, 350 * MS);
+	expect(&made, 0, 360 * MS, 200, "other");
+	release(&made);
+}
+
 static void a_clock_follows_its_readings(void **state)
 {
 	const struct xf_clock_pair pairs[] = {
@@ -592,6 +641,8 @@ int main(void)
 	        cmocka_unit_test(
 	                mappings_are_copied_by_forks_dropped_by_execs_and_replaced_by_later_ones),
 	        cmocka_unit_test(what_may_have_been_lost_is_not_known),
+	        cmocka_unit_test(a_clock_that_changes_its_pace_is_doubted_there),
+	        cmocka_unit_test(near_a_switch_nobody_is_known_where_the_clock_is_doubted),
 	        cmocka_unit_test(a_clock_follows_its_readings),
 	        cmocka_unit_test(processes_stand_above_the_control_domain_alone),
 	        cmocka_unit_test(script_tells_the_process_as_the_outermost_frame),
