@@ -131,12 +131,11 @@ static uint32_t shade_of(const char *name)
 static void write_class(const struct graph *graph, enum xf_frame_kind kind, const char *name)
 {
 	static const char *const classes[XF_FRAME_KINDS] = {
-	        [XF_FRAME_ROOT] = "r",     [XF_FRAME_DOMAIN] = "d", [XF_FRAME_VCPU] = "v",
-	        [XF_FRAME_PCPU] = "v",     [XF_FRAME_GUEST] = "gk", [XF_FRAME_XEN] = "x",
-	        [XF_FRAME_UNKNOWN] = "u",  [XF_FRAME_IDLE] = "i",   [XF_FRAME_INCOMPLETE] = "n",
-	        [XF_FRAME_AGENT] = "a",    [XF_FRAME_KERNEL] = "k", [XF_FRAME_USER] = "gu",
-	        [XF_FRAME_PROCESS] = "ps",
-	        [XF_FRAME_FUNCTION] = "x",
+	        [XF_FRAME_ROOT] = "r",     [XF_FRAME_DOMAIN] = "d",   [XF_FRAME_VCPU] = "v",
+	        [XF_FRAME_PCPU] = "v",     [XF_FRAME_GUEST] = "gk",   [XF_FRAME_XEN] = "x",
+	        [XF_FRAME_UNKNOWN] = "u",  [XF_FRAME_IDLE] = "i",     [XF_FRAME_INCOMPLETE] = "n",
+	        [XF_FRAME_AGENT] = "a",    [XF_FRAME_KERNEL] = "k",   [XF_FRAME_USER] = "gu",
+	        [XF_FRAME_PROCESS] = "ps", [XF_FRAME_FUNCTION] = "x",
 	};
 
 	if (is_tinted(graph, kind))
