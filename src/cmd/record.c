@@ -327,6 +327,9 @@ static int record_and_close(struct recording *recording)
 		status = xf_complain(xf_recorder_output_exit(&file_error), "%s", file_error.text);
 	totals.bytes = xf_recording_written(recorder->file.writer);
 	tell_processes(&recorder->processes);
+	if (recorder->unnamed)
+		xf_complain(0, "functions of processes may be without names: %s",
+		            recorder->unnamed);
 	if (recorder->file.target.readable)
 		summarize_file(recording->request->output, &totals);
 	else if (!recorder->file.target.temporary)

@@ -203,21 +203,24 @@ static int work(int file, size_t size, int output)
 
 /* ---- In the recorder ------------------------------------------------------------------------- */
 
-/* Waits for the helper to end; after some time it has to. */
-static void wait_for(pid_t helper)
+/* Waits for the helper to end; after some time it has to. Return: why it may not have written all;
+ * NULL: it has. */
+static const char *wait_for(pid_t helper)
 {
 	int64_t end = xf_recorder_now_ms() + PATIENCE_MS;
+	int status = 0;
 	pid_t ended;
 
 	do {
-		ended = waitpid(helper, NULL, WNOHANG);
+		ended = waitpid(helper, &status, WNOHANG);
 		if (ended == 0)
 			usleep(10000);
 	} while (ended == 0 && xf_recorder_now_ms() < end);
 	if (ended != 0)
-		return;
+		return status ? "a file has changed meanwhile, or memory ran out" : NULL;
 	kill(helper, SIGKILL);
 	waitpid(helper, NULL, 0);
+	return "it took too long";
 }
 
 /* Adds the chunks that the helper has written whole. */
@@ -256,26 +259,27 @@ static int take_output(struct xf_recording_writer *writer, int output)
 	return code;
 }
 
-int xf_record_user_code(struct xf_record_file *file)
+int xf_record_user_code(struct xf_record_file *file, const char **why_not)
 {
 	int code = xf_recording_flush(file->writer);
 	struct stat status;
 	pid_t helper;
 	int output;
 
+	*why_not = NULL;
 	if (code || fstat(file->target.fd, &status) != 0 || !S_ISREG(status.st_mode) ||
 	    status.st_size <= 0)
 		return code;
+	*why_not = "no memory or processes are left";
 	output = memfd_create("xenflame-user-code", MFD_CLOEXEC);
-	if (output < 0)
-		return 0;
-	helper = fork();
+	helper = output < 0 ? -1 : fork();
 	if (helper == 0)
 		_exit(work(file->target.fd, (size_t)status.st_size, output));
 	if (helper > 0) {
-		wait_for(helper);
+		*why_not = wait_for(helper);
 		code = take_output(file->writer, output);
 	}
-	close(output);
+	if (output >= 0)
+		close(output);
 	return code;
 }

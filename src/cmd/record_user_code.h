@@ -7,9 +7,10 @@
 
 /*
  * Looks up the code that the samples in @file show, in the files that processes had mapped, and
- * adds names and frames to the recording. Without them it is as good, but for that; so is one that
- * goes to a pipe, which cannot be looked into. Return: 0, or what writing has failed with.
+ * adds names and frames to the recording. One that goes to a pipe cannot be looked into, and is
+ * without. *@why_not tells why they are missing otherwise, or may not be all; NULL: they are there.
+ * Return: 0, or what writing has failed with.
  */
-int xf_record_user_code(struct xf_record_file *file);
+int xf_record_user_code(struct xf_record_file *file, const char **why_not);
 
 #endif

@@ -281,7 +281,7 @@ int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error)
 
 	if (recorder->write_error)
 		return 0;
-	result = xf_record_user_code(&recorder->file);
+	result = xf_record_user_code(&recorder->file, &recorder->unnamed);
 	if (result)
 		return xf_record_file_failed(&recorder->file, result, error);
 	return xf_record_file_write_end(&recorder->file, error);

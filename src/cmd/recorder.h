@@ -26,7 +26,8 @@ struct xf_recorder {
 	struct xf_record_file file;
 	struct xf_session *session;
 	struct xf_record_processes processes;
-	int write_error; /* of the file; 0 or a negative errno value */
+	const char *unnamed; /* why functions of processes may be; NULL: they are not */
+	int write_error;     /* of the file; 0 or a negative errno value */
 	uint64_t samples;
 	uint64_t idle;
 	uint64_t first_tsc; /* of what has come; 0: nothing yet */

@@ -233,11 +233,14 @@ static int map_code(struct maker *maker, const struct xf_process_event *event)
 static int add_doubt(struct maker *maker, const struct xf_process_event *event)
 {
 	struct xf_processes *made = maker->made;
-	struct doubt *doubt = made->nr_doubts ? &made->doubts[made->nr_doubts - 1] : NULL;
+	struct doubt *doubt;
 
-	if (doubt && event->time <= doubt->until) {
-		doubt->until = event->until > doubt->until ? event->until : doubt->until;
-		return 0;
+	if (made->nr_doubts) {
+		doubt = &made->doubts[made->nr_doubts - 1];
+		if (event->time <= doubt->until) {
+			doubt->until = event->until > doubt->until ? event->until : doubt->until;
+			return 0;
+		}
 	}
 	doubt = XF_GROW(made->doubts, made->nr_doubts);
 	if (!doubt)
