@@ -11,7 +11,7 @@
    of two. Return: the new element, zeroed; NULL without memory. */
 static inline void *xf_grow(void **array, size_t nr, size_t size)
 {
-	if (!(nr & (nr - 1))) {
+	if (!*array || !(nr & (nr - 1))) {
 		void *grown = reallocarray(*array, nr ? nr * 2 : 1, size);
 
 		if (!grown)
