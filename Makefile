@@ -6,6 +6,8 @@
 #   make bench      ratios of speed and size to what others need for the same
 #   make demo       from nothing to out/host.svg on an emulated host
 #   make install    PREFIX=/usr/local, DESTDIR=
+#   make deb        build/deb/xenflame_VERSION_amd64.deb
+#   make static     build/static/xenflame, which needs no library of the host's
 #   make lint       layout of the sources, the rooms' arrows, man pages and docs
 #   make format     clang-format over all sources
 #   make V=1 ...    with the commands in full
@@ -36,13 +38,17 @@ override CFLAGS += -std=gnu17 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissi
 	-DXF_VERSION='"$(VERSION)"' -Iinclude -Isrc -MMD -MP $(SANITIZERS)
 
 # Rooms that touch nothing but memory, and those that need Xen's or the system's libraries.
-PURE_ROOMS := base unwind symbol profile output
+PURE_ROOMS := base unwind symbol profile output terminal
 HOST_ROOMS := xen cmd
-PURE_LIBS := -lZydis -lzstd -ldw -lelf
-HOST_LIBS := -lxencall -lxenforeignmemory -lxenevtchn -lxenstore -lelf -lz
+PKG_CONFIG ?= pkg-config
+PURE_LIBS := -lZydis -lzstd -lz -ldw -lelf
+HOST_LIBS := -lxencall -lxenforeignmemory -lxenevtchn -lxenstore -lelf -lz \
+	$(shell $(PKG_CONFIG) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
-pure_sources := $(foreach room,$(PURE_ROOMS),$(wildcard src/$(room)/*.c))
-host_sources := $(foreach room,$(HOST_ROOMS),$(wildcard src/$(room)/*.c))
+# What draws on the terminal.
+drawing_sources := $(addprefix src/terminal/,ability.c screen.c)
+pure_sources := $(filter-out $(drawing_sources),$(foreach room,$(PURE_ROOMS),$(wildcard src/$(room)/*.c)))
+host_sources := $(foreach room,$(HOST_ROOMS),$(wildcard src/$(room)/*.c)) $(drawing_sources)
 pure_objects := $(pure_sources:%.c=$(B)/%.o)
 host_objects := $(host_sources:%.c=$(B)/%.o) $(B)/agent/embed.o
 
@@ -59,7 +65,7 @@ $(B)/xenflame: $(host_objects) $(pure_objects)
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(say) CC $<
-	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 include agent/agent.mk
 include src/output/output.mk
@@ -68,9 +74,12 @@ include tests/tests.mk
 -include bench/bench.mk
 
 install: $(B)/xenflame
-	install -D -m 755 $(B)/xenflame $(DESTDIR)$(PREFIX)/sbin/xenflame
+	install -D -m 755 $(B)/xenflame $(DESTDIR)$(PREFIX)/bin/xenflame
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 644 completion/xenflame $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xenflame
+
+include packaging/packaging.mk
 
 lint:
 	$(Q)tests/run lint

@@ -111,9 +111,16 @@ xen_nmi_callback_t xf_capture_nmi;
 
 /* emit.c. Context: softirq, on the pCPU whose samples they are. */
 void xf_emit_softirq(void);
+/* Context: softirq. Writes @bytes bytes at @content as trace records of @kind, a part each. */
+void xf_emit_parts(uint32_t kind, uint32_t sequence, const void *content, uint32_t bytes);
 /* Context: not NMI; any pCPU. Writes a control record of @nr words into this pCPU's trace buffer.
  */
 void xf_emit_control(enum xf_control kind, const uint32_t *words, unsigned int nr);
+
+/* guest.c. Context: softirq, on the pCPU of @sample, whose vCPU is current. Emits the stacks of the
+ * guest that is about to go on, where they are wanted and may be read now. @entry is what RSP was
+ * when the softirq's handler began. */
+void xf_emit_guest_stacks(const struct xf_sample *sample, uint64_t entry);
 
 /* pace.c. Context: timer softirq; @data is the number of the pCPU that the timer paces. */
 void xf_pace_tick(void *data);

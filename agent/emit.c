@@ -20,18 +20,19 @@ static void trace(uint32_t event, unsigned int bytes, const void *data)
 /*
  * What only now is known: the exit handler of an HVM vCPU has by now copied the guest's registers
  * out of the VMCB. The vCPU may have been switched away before this softirq got its turn: then the
- * frame belongs to another one.
+ * frame belongs to another one. Return: whether it has not.
  */
-static void complete(struct xf_slot *slot)
+static bool complete(struct xf_slot *slot)
 {
 	uint64_t stack = xf_peek_own_stack();
 	struct xf_sample *head = &slot->head;
 	const struct xen_cpu_user_regs *frame = xf_peek_guest_frame(stack);
 
 	if (slot->vcpu != xf_peek_current(stack)) {
+		head->flags |= XF_SAMPLE_SWITCHED_AWAY;
 		if (head->flags & XF_SAMPLE_AFTER_STGI)
 			head->flags |= XF_SAMPLE_NO_GUEST_REGS;
-		return;
+		return false;
 	}
 	if (head->flags & XF_SAMPLE_AFTER_STGI) {
 		head->guest_rip = frame->rip;
@@ -41,27 +42,34 @@ static void complete(struct xf_slot *slot)
 	}
 	head->cr3 = xf_machine_cr3();
 	head->hvm_cr3 = xf_peek_hvm_cr3(slot->vcpu);
+	return true;
 }
 
-static void emit(struct xf_slot *slot)
+void xf_emit_parts(uint32_t kind, uint32_t sequence, const void *content, uint32_t bytes)
 {
-	const char *bytes = (const char *)&slot->head;
-	uint32_t left = slot->head.bytes;
-	uint32_t sequence = slot->head.sequence;
+	const char *next = content;
 	uint32_t part;
 
-	/* At most 32 turns: bytes never exceeds head and XF_MAX_WORDS words. */
-	for (part = 0; left; part++) {
-		uint32_t size = left < XF_PART_BYTES ? left : XF_PART_BYTES;
+	/* At most 64 turns: neither a sample nor a guest's stack is ever longer. */
+	for (part = 0; bytes; part++) {
+		uint32_t size = bytes < XF_PART_BYTES ? bytes : XF_PART_BYTES;
 
-		trace(XF_PART_EVENT(sequence, part), size, bytes);
-		bytes += size;
-		left -= size;
+		trace(XF_PART_EVENT(kind, sequence, part), size, next);
+		next += size;
+		bytes -= size;
 	}
+}
+
+static void emit(struct xf_slot *slot, uint64_t entry)
+{
+	if (complete(slot))
+		xf_emit_guest_stacks(&slot->head, entry);
+	xf_emit_parts(XF_TRACE_SAMPLE, slot->head.sequence, &slot->head, slot->head.bytes);
 }
 
 void xf_emit_softirq(void)
 {
+	uint64_t entry = xf_machine_entry_stack_pointer();
 	uint32_t cpu = xf_peek_processor_id(xf_peek_own_stack());
 	struct xf_pcpu *self;
 	unsigned int turns;
@@ -76,8 +84,7 @@ void xf_emit_softirq(void)
 
 		if (tail == __atomic_load_n(&self->head, __ATOMIC_ACQUIRE))
 			return;
-		complete(&self->slots[tail % XF_SLOTS]);
-		emit(&self->slots[tail % XF_SLOTS]);
+		emit(&self->slots[tail % XF_SLOTS], entry);
 		__atomic_store_n(&self->tail, tail + 1, __ATOMIC_RELEASE);
 	}
 }

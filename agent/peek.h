@@ -65,15 +65,20 @@ static inline uint16_t xf_peek_domain_id(const void *domain)
 	return *(const volatile uint16_t *)domain;
 }
 
+/* Is it of an HVM or PVH guest? False where the offset is not known. Context: as above. */
+static inline bool xf_peek_is_hvm(const void *vcpu)
+{
+	const char *domain = xf_peek_vcpu_domain(vcpu);
+
+	return xf_config.domain_options_offset &&
+	       (*(const volatile uint32_t *)(domain + xf_config.domain_options_offset) & 1);
+}
+
 /* CR3 of an HVM or PVH guest; 0 for others or where the offsets are not known. Context: softirq,
  * @vcpu is current on this pCPU. */
 static inline uint64_t xf_peek_hvm_cr3(const void *vcpu)
 {
-	const char *domain = xf_peek_vcpu_domain(vcpu);
-
-	if (!xf_config.vcpu_hvm_cr3_offset || !xf_config.domain_options_offset)
-		return 0;
-	if (!(*(const volatile uint32_t *)(domain + xf_config.domain_options_offset) & 1))
+	if (!xf_config.vcpu_hvm_cr3_offset || !xf_peek_is_hvm(vcpu))
 		return 0;
 	return *(const volatile uint64_t *)((const char *)vcpu + xf_config.vcpu_hvm_cr3_offset);
 }

@@ -69,6 +69,21 @@ void xen_trace(uint32_t event, unsigned int bytes, const void *data);
 #define XEN_TRACE_CYCLES (1u << 31) /* xen_trace: the record carries the TSC (public trace.h) */
 extern const uint32_t xen_tb_event_mask; /* common/trace.c#tb_event_mask */
 
+/*
+ * Guests' memory, of the current vCPU alone, as its page tables map it; a page that is not there is
+ * an error, not a fault. Context: no lock held, interrupts on. The first (asm/guest_access.h) is
+ * for PV guests and refuses Xen's own range of addresses; it returns how many bytes it has not
+ * copied. The second (asm/hvm/support.h) is for HVM and PVH guests; it returns 0 where it has
+ * copied all, and fills @fault, of 16 bytes, where it has not. @access is as an x86 page fault's
+ * error code.
+ */
+unsigned int xen_copy_from_guest_pv(void *to, uint64_t from, unsigned int bytes);
+int xen_copy_from_guest_hvm(void *to, uint64_t from, unsigned int bytes, uint32_t access,
+                            uint64_t fault[2]);
+#define XEN_ACCESS_USER    (1u << 2)
+/* A PV guest's addresses (public arch-x86/xen-x86_64.h): Xen's own end here, the guest's go on. */
+#define XEN_HYPERVISOR_END 0xffff880000000000ull
+
 /* CPUs: Xen's arrays are indexed by pCPU number. */
 extern void *const stack_base[];             /* the pCPU's 32 KiB stack */
 extern const void *const idle_vcpu[];        /* the pCPU's idle vCPU */

@@ -8,8 +8,9 @@ T := build/test
 TEST_CFLAGS := $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Itests -I.
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_programs := $(unit_sources:tests/unit/%.c=$(T)/%)
-testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c image.c payload.c stream.c syms.c) \
-	src/cmd/program.c src/cmd/record_target.c)
+testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c gathered.c guests.c image.c kcore.c kernel.c payload.c \
+	perf_map.c perf_records.c procfs.c sideband.c stream.c syms.c user_file.c vmlinuz.c) \
+	src/cmd/program.c src/cmd/record_kernel.c src/cmd/record_target.c)
 test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o) \
 	$(T)/tests/read_file.o
 
@@ -71,8 +72,8 @@ $(T)/examine_hostile: tests/hostile/examine.c tests/read_file.c $(pure_sources:%
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) -Itests -I. $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
-# Made-up recordings, for tests/golden/run and tests/browser/run.
-$(T)/make_recording: tests/golden/make_recording.c $(pure_sources:%.c=$(B)/%.o)
+# Made-up recordings, for tests/golden/run, tests/exports/run and tests/browser/run.
+$(T)/make_recording: tests/golden/make_recording.c tests/golden/guest_kernel.c $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
@@ -89,9 +90,9 @@ unit: $(unit_programs) $(addprefix $(T)/,make_recording compare_with_oracle cost
 check:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden browser fuzz lint agent smoke
+	$(Q)tests/run unit golden exports terminal browser fuzz lint agent package smoke
 
 check-lab:
 	$(Q)lab/install
 	$(Q)$(MAKE) --no-print-directory all unit
-	$(Q)tests/run unit golden browser fuzz lint agent smoke lab
+	$(Q)tests/run unit golden exports terminal browser fuzz lint agent package smoke lab

@@ -20,6 +20,10 @@ static inline uint64_t xf_machine_stack_pointer(void)
 	return value;
 }
 
+/* Context: any. What the stack pointer was when the function began that this is written in: it then
+ * pointed to the return address. */
+#define xf_machine_entry_stack_pointer() ((uint64_t)__builtin_frame_address(0) + 8)
+
 /* Context: any. The time stamp counter. */
 static inline uint64_t xf_machine_tsc(void)
 {

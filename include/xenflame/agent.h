@@ -17,6 +17,16 @@
 /* Xen's stack of a pCPU is 32 KiB, aligned to its size, since Xen 3 (asm/config.h STACK_ORDER). */
 #define XF_STACK_BYTES 0x8000u
 
+#define XF_GUESTS_ALL          UINT32_MAX
+#define XF_MAX_GUESTS          16u
+#define XF_MAX_SOFTIRQ_RETURNS 16u
+
+/* Of which guests this Xen lets the agent read the memory. */
+enum xf_guest_readers {
+	XF_READS_PV = 1 << 0,
+	XF_READS_HVM = 1 << 1, /* PVH, too */
+};
+
 struct xf_agent_config {
 	uint32_t version;            /* XF_FORMAT_VERSION */
 	uint32_t nr_pcpus;           /* elements of xf_pcpus: highest possible pCPU number + 1 */
@@ -51,9 +61,24 @@ struct xf_agent_config {
 	   32-bit options, whose bit 0 says HVM or PVH. */
 	uint32_t vcpu_hvm_cr3_offset;
 	uint32_t domain_options_offset;
+
+	/* Whose stacks are read: XF_GUESTS_ALL, or the first so many of guest_domids. */
+	uint32_t nr_guests;
+	uint16_t guest_domids[XF_MAX_GUESTS];
+	uint32_t guest_user_bytes; /* so much of a process's stack is looked at; 0: nothing */
+	uint32_t guest_readers;    /* enum xf_guest_readers */
+
+	/*
+	 * How a softirq's handler knows that Xen calls it on its way to the guest, with nothing
+	 * under way: RSP is softirq_depth bytes below the guest's frame when the handler begins,
+	 * and directly below the frame is where one of Xen's calls of do_softirq returns to. 0:
+	 * unknown, or no more of them.
+	 */
+	uint32_t softirq_depth;
 	uint32_t reserved;
+	uint64_t softirq_returns[XF_MAX_SOFTIRQ_RETURNS];
 };
 
-_Static_assert(sizeof(struct xf_agent_config) == 104, "layout of struct xf_agent_config");
+_Static_assert(sizeof(struct xf_agent_config) == 280, "layout of struct xf_agent_config");
 
 #endif

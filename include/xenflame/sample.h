@@ -24,15 +24,16 @@
 #define XF_TRACE_KIND_MASK 0x0ffff000u
 #define XF_TRACE_SAMPLE    0x04001000u /* one part of a sample, see XF_PART_* */
 #define XF_TRACE_CONTROL   0x04002000u /* | enum xf_control */
+#define XF_TRACE_GUEST     0x04003000u /* one part of a struct xf_guest_stack, see XF_PART_* */
 
 /*
  * A sample is longer than the seven words that a trace record can hold: it is cut into parts of 28
  * bytes, the last one shorter. The event's low 12 bits say which part of which sample.
  */
-#define XF_PART_BYTES                 28u
-#define XF_PART_NUMBER(event)         ((event)&0x3fu)          /* 0, 1, 2 ... */
-#define XF_PART_SEQUENCE(event)       (((event) >> 6) & 0x3fu) /* low 6 bits of sequence */
-#define XF_PART_EVENT(sequence, part) (XF_TRACE_SAMPLE | (((sequence)&0x3fu) << 6) | (part))
+#define XF_PART_BYTES                       28u
+#define XF_PART_NUMBER(event)               ((event)&0x3fu)          /* 0, 1, 2 ... */
+#define XF_PART_SEQUENCE(event)             (((event) >> 6) & 0x3fu) /* low 6 bits of sequence */
+#define XF_PART_EVENT(kind, sequence, part) ((kind) | (((sequence)&0x3fu) << 6) | (part))
 
 /*
  * The tool keeps the agent alive by changing the low 12 bits of Xen's trace event mask at least
@@ -80,6 +81,9 @@ enum xf_sample_flags {
 	XF_SAMPLE_AFTER_STGI = 1 << 4, /* AMD: the NMI that ended a guest's run (FACTS: STGI) */
 	XF_SAMPLE_IST_STACK = 1 << 5,  /* RSP was on an exception stack of this pCPU */
 	XF_SAMPLE_NO_GUEST_REGS = 1 << 6, /* the guest_ registers and CR3s are not known */
+	/* The vCPU was switched away before the sample was written: its CR3s are not known, and its
+	   stacks could not be read. */
+	XF_SAMPLE_SWITCHED_AWAY = 1 << 7,
 };
 
 /* At most so many stack words in a sample. */
@@ -122,6 +126,51 @@ struct xf_sample {
 
 #define XF_SAMPLE_HEAD_BYTES 104u
 
+enum xf_guest_mode {
+	XF_GUEST_KERNEL = 1,
+	XF_GUEST_USER = 2,
+};
+
+enum xf_guest_flags {
+	XF_GUEST_TRUNCATED = 1 << 0,  /* more words than fit: those nearest to RSP are here */
+	XF_GUEST_UNREADABLE = 1 << 1, /* from some word on the memory could not be read */
+};
+
+/* At most so many words of one stack, and so many stacks of one sample: a kernel's stack for
+ * interrupts, its task's stack, the process's own, and one to spare. */
+#define XF_MAX_GUEST_WORDS  192u
+#define XF_MAX_GUEST_STACKS 4u
+
+/*
+ * One of the guest's stacks at a sample. They come before the sample whose pCPU and sequence they
+ * bear, from the innermost to the outermost. All of it is what the guest has made of its memory.
+ */
+struct xf_guest_stack {
+	uint32_t sequence;
+	uint16_t bytes; /* of the whole, words included */
+	uint8_t mode;   /* enum xf_guest_mode */
+	uint8_t flags;  /* enum xf_guest_flags */
+	uint16_t pcpu;
+	uint16_t zero[3];
+	/* The registers with which the innermost frame on this stack goes on. RIP and RBP are 0
+	   where the guest's kernel has merely switched to this stack from the one before. */
+	uint64_t rip;
+	uint64_t rsp;
+	uint64_t rbp;
+	uint64_t end; /* where the stack ends, or what was looked at of it */
+	/* XF_WORD, by rising slot, which counts from RSP. Of a kernel's stack those that point
+	   into the upper 2 GiB, where Linux has its text and modules, or into this stack; of a
+	   process's all that could be addresses. */
+	uint64_t words[];
+};
+
+#define XF_GUEST_HEAD_BYTES 48u
+
+_Static_assert(sizeof(struct xf_guest_stack) == XF_GUEST_HEAD_BYTES,
+               "layout of struct xf_guest_stack");
+_Static_assert((XF_GUEST_HEAD_BYTES + 8 * XF_MAX_GUEST_WORDS + XF_PART_BYTES - 1) / XF_PART_BYTES <
+                       64,
+               "a stack's parts must be countable in six bits");
 _Static_assert(sizeof(struct xf_sample) == XF_SAMPLE_HEAD_BYTES, "layout of struct xf_sample");
 _Static_assert(__builtin_offsetof(struct xf_sample, rip) == 24, "layout of struct xf_sample");
 _Static_assert(__builtin_offsetof(struct xf_sample, stack_end) == 56, "layout of struct xf_sample");

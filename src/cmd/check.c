@@ -5,13 +5,15 @@
 #include "cmd/options.h"
 #include "output/text.h"
 #include "xen/host.h"
+#include "xen/kernel.h"
 
 static const struct xf_option options[] = {{0}};
 
 static const char *const help[] = {
         "Goes through what a recording needs, one line each: what was found, or what to do about",
         "it. Later requirements build upon earlier ones, so it ends at the first that is not met.",
-        "Then what is recognised of the hardware, which a report of a fault should have.",
+        "Then what is recognised of the hardware, which a report of a fault should have; and what",
+        "the kernel of this domain tells of itself, by which its stacks are walked and named.",
         "Loads nothing and changes nothing.",
         NULL,
 };
@@ -31,6 +33,27 @@ static void print_hardware(const struct xf_host *host)
 		xf_text_write(stdout, detail, "");
 		putchar('\n');
 	}
+}
+
+/* What dom0's own stacks are walked and named by: a recording can do without. */
+static void print_kernel(void)
+{
+	struct xf_kernel kernel = {0};
+	struct xf_error error = {0};
+	char detail[256] = "";
+
+	if (xf_kernel_read(&(struct xf_kernel_paths){0}, &kernel, &error) == 0)
+		xf_kernel_tell(&kernel, detail);
+	printf("\nThe kernel of this domain, for the stacks of its own:\n     %-18s  ", "kernel");
+	xf_text_write(stdout, error.code ? error.text : detail, "");
+	putchar('\n');
+	if (!error.code && kernel.notice.code) {
+		printf("     %-18s  ", "");
+		xf_text_write(stdout, kernel.notice.text, "");
+		putchar('\n');
+	}
+	if (!error.code)
+		xf_kernel_free(&kernel);
 }
 
 /* Return: XF_EXIT_OK where all requirements are met. */
@@ -53,6 +76,7 @@ static int print_requirements(struct xf_host *host)
 		printf("yes  %-18s  %s\n", requirement->name, detail);
 	}
 	print_hardware(host);
+	print_kernel();
 	printf("\nThis host can be profiled: xenflame record -t 30 && xenflame flamegraph\n");
 	return XF_EXIT_OK;
 }

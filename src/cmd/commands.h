@@ -30,16 +30,20 @@ struct xf_command {
 	const char *summary;               /* one line, lower case, no full stop */
 	const char *const *help;           /* further lines, NULL-terminated */
 	const struct xf_option *options;   /* options.h; listed before @help; NULL: none */
-	bool takes_arguments;              /* from the first one that is no option */
+	bool takes_arguments;              /* from the first one that is no option ... */
+	bool mixes_arguments;              /* ... behind which there may be options, too */
 	int (*run)(int argc, char **argv); /* argv[0] is the subcommand; returns enum xf_exit */
 };
 
 extern const struct xf_command xf_command_check;
 extern const struct xf_command xf_command_record;
 extern const struct xf_command xf_command_report;
+extern const struct xf_command xf_command_annotate;
 extern const struct xf_command xf_command_flamegraph;
 extern const struct xf_command xf_command_script;
 extern const struct xf_command xf_command_folded;
+extern const struct xf_command xf_command_export;
+extern const struct xf_command xf_command_diff;
 extern const struct xf_command xf_command_detach;
 extern const struct xf_command xf_command_unwind;
 

@@ -23,7 +23,8 @@ static int run(int argc, char **argv)
 	struct xf_view view = {.input = XF_DEFAULT_RECORDING,
 	                       .output = "-",
 	                       .profile = XF_PROFILE_DEFAULTS,
-	                       .wants_profile = true};
+	                       .wants_profile = true,
+	                       .takes_text = true};
 
 	return xf_view_run(&xf_command_folded, argc, argv, &view, write_folded);
 }

@@ -57,7 +57,9 @@ static void describe_options(const struct xf_command *command, struct grammar *g
 	size_t used;
 
 	/* '+': stop at the first argument; ':': a missing argument is told from other mistakes. */
-	*grammar = (struct grammar){.letters = "+:h"};
+	*grammar = (struct grammar){0};
+	snprintf(grammar->letters, sizeof(grammar->letters), "%s:h",
+	         command->mixes_arguments ? "" : "+");
 	used = strlen(grammar->letters);
 	for (size_t i = 0; i < nr; i++) {
 		const struct xf_option *option = &command->options[i];

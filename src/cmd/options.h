@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "cmd/commands.h"
+#include "profile/profile.h"
 #include "profile/recording.h"
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -58,12 +59,19 @@ struct xf_input {
 	bool regular; /* a file of its own: the one with these numbers */
 	dev_t device;
 	ino_t inode;
-	struct xf_recording *recording;
+	struct xf_recording *recording; /* NULL: text */
 };
 
 /* Opens the recording at @path ("-": standard input). Return: XF_EXIT_OK; otherwise XF_EXIT_INPUT,
  * or XF_EXIT_FAILURE without memory, and it has been told. Close in either case. */
 int xf_input_open(const char *path, struct xf_input *input);
+
+/* The same of a recording or of text that a profile can be made of (text_input.h). */
+int xf_input_open_any(const char *path, struct xf_input *input);
+
+/* The profile of either. Return: as xf_profile_build. */
+int xf_input_profile(const struct xf_input *input, const struct xf_profile_options *options,
+                     struct xf_profile **profile, struct xf_error *error);
 
 /* Return: 0 where the first bytes of a file, XF_INPUT_HEAD or all of them, are of what is wanted;
  * otherwise a negative errno value and @error. */

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profile/text_input.h"
+
 /* ---- Recordings ------------------------------------------------------------------------------ */
 
 /* Return: 0 or a negative errno value: of what has been read, nothing more is wanted. */
@@ -130,6 +132,40 @@ int xf_input_open(const char *path, struct xf_input *input)
 	if (!status && xf_recording_open(input->bytes, input->size, &input->recording, &error))
 		status = xf_input_complain(input, &error);
 	return status;
+}
+
+/* What begins as a recording does is one, and is told as such where it is damaged. */
+static bool begins_as_recording(const void *bytes, size_t size)
+{
+	size_t magic = strlen(XF_FILE_MAGIC);
+
+	return !bytes || memcmp(bytes, XF_FILE_MAGIC, size < magic ? size : magic) == 0;
+}
+
+static int recognize_any(const void *bytes, size_t size, struct xf_error *error)
+{
+	if (begins_as_recording(bytes, size) || xf_text_recognize(bytes, size, error))
+		return xf_recording_recognize(bytes, size, error);
+	return 0;
+}
+
+int xf_input_open_any(const char *path, struct xf_input *input)
+{
+	struct xf_error error = {0};
+	int status = xf_input_read(path, recognize_any, SIZE_MAX, input);
+
+	if (!status && begins_as_recording(input->bytes, input->size) &&
+	    xf_recording_open(input->bytes, input->size, &input->recording, &error))
+		status = xf_input_complain(input, &error);
+	return status;
+}
+
+int xf_input_profile(const struct xf_input *input, const struct xf_profile_options *options,
+                     struct xf_profile **profile, struct xf_error *error)
+{
+	if (input->recording)
+		return xf_profile_build(input->recording, options, profile, error);
+	return xf_text_profile(input->bytes, input->size, options, profile, error);
 }
 
 bool xf_input_is(const struct xf_input *input, const char *path)

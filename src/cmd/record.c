@@ -20,6 +20,9 @@
 
 #define DEFAULT_FREQUENCY 99u
 #define MAX_FREQUENCY     10000u
+#define DEFAULT_GUESTS    "0"
+#define DEFAULT_STACK     2048u
+#define MAX_STACK         16384u
 #define PROGRESS_MS       250
 
 static const char *const help[] = {
@@ -36,6 +39,8 @@ struct request {
 	unsigned int frequency;
 	double seconds;     /* 0: no limit */
 	const char *output; /* NULL: none was named */
+	const char *guests;
+	unsigned int user_bytes;
 	bool verbose;
 	bool self_test;
 	char **command; /* NULL: none */
@@ -211,7 +216,8 @@ static void say_rest(const struct totals *totals)
 /* The line at the end: what the file holds, read back from the file itself. */
 static void summarize_file(const char *path, const struct totals *totals)
 {
-	struct xf_profile_options profile_options = XF_PROFILE_DEFAULTS;
+	struct xf_profile_options profile_options = {
+	        .by_domain = true, .pcpu = XF_ANY_PCPU, .without_guests = true};
 	struct xf_profile *profile = NULL;
 	struct xf_error error = {0};
 	struct xf_input input;
@@ -277,6 +283,19 @@ static int explain_end(const struct recording *recording, int result, const stru
 	return xf_complain(xf_host_exit(error), "%s", error->text);
 }
 
+/* The recording is good without them; some of its stacks just tell less. */
+static void tell_processes(const struct xf_record_processes *processes)
+{
+	if (processes->why_not.code)
+		xf_complain(0, "%s", processes->why_not.text);
+	if (processes->lost)
+		xf_complain(0,
+		            "%" PRIu64
+		            " events of processes were lost: of some samples the process "
+		            "is not known; a less busy dom0, or more CPU time for it, helps",
+		            processes->lost);
+}
+
 /* From a running agent to a closed file and a host as it was. */
 static int record_and_close(struct recording *recording)
 {
@@ -297,12 +316,20 @@ static int record_and_close(struct recording *recording)
 	if (recorder->verbose)
 		tell_books(recorder);
 	status = explain_end(recording, result, &error);
-	if (xf_recorder_finish(recorder, &file_error) != 0 && !status)
-		status = xf_complain(xf_recorder_output_exit(&file_error), "%s", file_error.text);
+	xf_recorder_finish(recorder, &file_error);
 	totals = count_totals(recorder);
 	if (xf_session_end(recorder->session, &end_error) != 0)
 		status = xf_complain(xf_host_exit(&end_error), "%s", end_error.text);
 	xf_recorder_be_urgent(false);
+	if (!file_error.code)
+		xf_recorder_complete(recorder, &file_error);
+	if (file_error.code && !status)
+		status = xf_complain(xf_recorder_output_exit(&file_error), "%s", file_error.text);
+	totals.bytes = xf_recording_written(recorder->file.writer);
+	tell_processes(&recorder->processes);
+	if (recorder->unnamed)
+		xf_complain(0, "functions of processes may be without names: %s",
+		            recorder->unnamed);
 	if (recorder->file.target.readable)
 		summarize_file(recording->request->output, &totals);
 	else if (!recorder->file.target.temporary)
@@ -314,6 +341,8 @@ static int run_request(const struct request *request)
 {
 	struct recording recording = {.request = request,
 	                              .recorder.frequency = request->frequency,
+	                              .recorder.guests = request->guests,
+	                              .recorder.user_bytes = request->user_bytes,
 	                              .recorder.verbose = request->verbose,
 	                              .recorder.file.target.fd = -1,
 	                              .child_gate = -1};
@@ -327,6 +356,10 @@ static int run_request(const struct request *request)
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
 	else if (xf_recorder_open(recorder, request->output, &error) != 0)
 		status = xf_complain(xf_recorder_output_exit(&error), "%s", error.text);
+	else if (xf_recorder_prepare_guests(recorder, &error) != 0)
+		status = xf_complain(error.code == -EINVAL ? XF_EXIT_USAGE
+		                                           : xf_recorder_output_exit(&error),
+		                     "%s", error.text);
 	else if (fork_command(&recording, &error) != 0 || xf_recorder_start(recorder, &error) != 0)
 		status = xf_complain(xf_host_exit(&error), "%s", error.text);
 	else
@@ -365,6 +398,29 @@ static bool take_output(void *context, const char *value)
 	struct request *request = context;
 
 	request->output = value;
+	return true;
+}
+
+static bool take_guests(void *context, const char *value)
+{
+	struct request *request = context;
+
+	request->guests = value;
+	return true;
+}
+
+static bool take_user_stack(void *context, const char *value)
+{
+	struct request *request = context;
+	uint64_t number;
+
+	if (!xf_option_number("--user-stack", value, 0, MAX_STACK, &number))
+		return false;
+	if (number % 8 != 0) {
+		xf_complain(0, "--user-stack wants a multiple of 8, not '%s'", value);
+		return false;
+	}
+	request->user_bytes = (unsigned int)number;
 	return true;
 }
 
@@ -416,7 +472,9 @@ static int self_test(const struct request *request)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.frequency = DEFAULT_FREQUENCY};
+	struct request request = {.frequency = DEFAULT_FREQUENCY,
+	                          .guests = DEFAULT_GUESTS,
+	                          .user_bytes = DEFAULT_STACK};
 	struct xf_error error = {0};
 	int status;
 
@@ -442,6 +500,11 @@ static const struct xf_option options[] = {
          take_seconds},
         {"output", 'o', "FILE",
          "the recording (default: " XF_DEFAULT_RECORDING "; -: standard output)", take_output},
+        {"guests", 'g', "DOMAIN,...",
+         "whose stacks are read, too: names, domids, all or none (default: dom0's)", take_guests},
+        {"user-stack", 0, "BYTES",
+         "so much of a process's stack is read with them (default: 2048; 0: none)",
+         take_user_stack},
         {"verbose", 'v', NULL, "tell each step", take_verbose},
         {"self-test", 0, NULL, "record for 5 s, tell whether all is kept that is promised",
          take_self_test},
@@ -450,7 +513,8 @@ static const struct xf_option options[] = {
 
 const struct xf_command xf_command_record = {
         .name = "record",
-        .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-v] [--self-test] [-- COMMAND...]",
+        .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-g DOMAIN,...] [--user-stack BYTES] [-v] "
+                    "[--self-test] [-- COMMAND...]",
         .summary = "profiles this host into a file",
         .help = help,
         .options = options,

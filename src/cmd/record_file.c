@@ -10,7 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/record_kernel.h"
 #include "xen/payload.h"
+
+/* By which its parts in the recording know each other. */
+#define DOM0_KERNEL 0u
 
 static int write_all(void *context, const void *bytes, size_t size)
 {
@@ -107,6 +111,31 @@ int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host 
 	if (result)
 		return xf_record_file_failed(file, result, error);
 	return xf_record_file_write_domains(file, error);
+}
+
+int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_agent_config *config,
+                                struct xf_error *error)
+{
+	char text[8 * XF_MAX_GUESTS] = "";
+	size_t used = 0;
+	int result;
+
+	for (uint32_t i = 0; i < config->nr_guests && i < XF_MAX_GUESTS; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? "," : "",
+		                         config->guest_domids[i]);
+	if (!config->nr_guests)
+		return 0;
+	result = xf_recording_write_info(file->writer, "guests", "%s",
+	                                 config->nr_guests == XF_GUESTS_ALL ? "all" : text);
+	return result ? xf_record_file_failed(file, result, error) : 0;
+}
+
+int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,
+                                struct xf_error *error)
+{
+	int result = xf_record_kernel_write(file->writer, kernel, DOM0_KERNEL, 0, 0);
+
+	return result ? xf_record_file_failed(file, result, error) : 0;
 }
 
 static int add_symbol(void *context, uint64_t address, uint64_t size, const char *name)
@@ -212,21 +241,26 @@ static int write_tables(struct xf_record_file *file, const struct xf_session *se
 }
 
 int xf_record_file_write_books(struct xf_record_file *file, const struct xf_session *session,
-                               bool end, struct xf_error *error)
+                               struct xf_error *error)
 {
 	struct xf_pcpu_statistics one;
 	size_t nr = 0;
-	int result = 0;
+	int result;
 
 	while (xf_session_statistics(session, nr, &one) == 0)
 		nr++;
-	if (end)
-		result = xf_recording_write_info(file->writer, "end.tsc", "%" PRIu64,
-		                                 (uint64_t)__builtin_ia32_rdtsc());
+	result = write_tables(file, session, nr);
 	if (!result)
-		result = write_tables(file, session, nr);
+		result = xf_recording_flush(file->writer);
+	return result ? xf_record_file_failed(file, result, error) : 0;
+}
+
+int xf_record_file_write_end(struct xf_record_file *file, struct xf_error *error)
+{
+	int result = xf_recording_write_info(file->writer, "end.tsc", "%" PRIu64,
+	                                     (uint64_t)__builtin_ia32_rdtsc());
+
 	if (!result)
-		result = end ? xf_recording_write_end(file->writer)
-		             : xf_recording_flush(file->writer);
+		result = xf_recording_write_end(file->writer);
 	return result ? xf_record_file_failed(file, result, error) : 0;
 }

@@ -10,6 +10,7 @@
 #include "profile/recording.h"
 #include "xen/domains.h"
 #include "xen/host.h"
+#include "xen/kernel.h"
 #include "xen/session.h"
 
 struct xf_record_file {
@@ -33,6 +34,14 @@ int xf_record_file_failed(const struct xf_record_file *file, int code, struct xf
 int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host *host,
                               unsigned int frequency, struct xf_error *error);
 
+/* Whose stacks are read. */
+int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_agent_config *config,
+                                struct xf_error *error);
+
+/* Dom0's kernel, which runs until further notice. */
+int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,
+                                struct xf_error *error);
+
 /* The agent's own code, once it is known where it was loaded, and since when it samples. */
 int xf_record_file_write_agent(struct xf_record_file *file, const struct xf_host *host,
                                const struct xf_session *session, uint64_t start_tsc,
@@ -44,8 +53,11 @@ int xf_record_file_write_domains(struct xf_record_file *file, struct xf_error *e
 /* Until when the agent has sampled. Buffered; a failure shows in what is written next. */
 void xf_record_file_note_end(struct xf_record_file *file, uint64_t end_tsc);
 
-/* The books of all pCPUs; @end says that they are the last and the recording is whole. */
+/* The books of all pCPUs. */
 int xf_record_file_write_books(struct xf_record_file *file, const struct xf_session *session,
-                               bool end, struct xf_error *error);
+                               struct xf_error *error);
+
+/* The recording is whole. */
+int xf_record_file_write_end(struct xf_record_file *file, struct xf_error *error);
 
 #endif

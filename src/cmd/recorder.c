@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "cmd/options.h"
+#include "cmd/record_user_code.h"
+#include "xen/guests.h"
 
 #define FLUSH_MS 1000
 
@@ -69,7 +71,19 @@ static void note_time(struct xf_recorder *recorder, uint64_t tsc)
 		recorder->last_tsc = tsc;
 }
 
-static void take_sample(void *context, const struct xf_sample *sample)
+/* The stacks of its guest come before the sample, as profile/format.h has it. */
+static int write_sample(struct xf_recording_writer *writer, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < nr; i++)
+		result = xf_recording_write_guest_stack(writer, guests[i]);
+	return result ? result : xf_recording_write_sample(writer, sample);
+}
+
+static void take_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
 	struct xf_recorder *recorder = context;
 
@@ -77,7 +91,7 @@ static void take_sample(void *context, const struct xf_sample *sample)
 	recorder->ahead += sample->tsc > now_tsc();
 	note_time(recorder, sample->tsc);
 	if (!recorder->deaf && !recorder->write_error)
-		recorder->write_error = xf_recording_write_sample(recorder->file.writer, sample);
+		recorder->write_error = write_sample(recorder->file.writer, sample, guests, nr);
 }
 
 static void take_idle(void *context, const struct xf_idle_record *idle)
@@ -92,10 +106,11 @@ static void take_idle(void *context, const struct xf_idle_record *idle)
 
 static void tell_step(void *context, const char *what)
 {
-	const struct xf_recorder *recorder = context;
+	struct xf_recorder *recorder = context;
 
 	if (recorder->verbose)
 		xf_complain(0, "%s", what);
+	xf_record_processes_poll(&recorder->processes);
 }
 
 int xf_recorder_examine(struct xf_recorder *recorder, xf_recorder_found_t *found, void *context,
@@ -131,11 +146,57 @@ int xf_recorder_open(struct xf_recorder *recorder, const char *path, struct xf_e
 	return result && interrupted ? xf_fail(error, -EINTR, "interrupted") : result;
 }
 
+static bool reads_dom0(const struct xf_agent_config *config)
+{
+	if (config->nr_guests == XF_GUESTS_ALL)
+		return true;
+	for (uint32_t i = 0; i < config->nr_guests; i++)
+		if (config->guest_domids[i] == 0)
+			return true;
+	return false;
+}
+
+/* Without its kernel dom0's stacks have no names: no reason not to record. */
+static int write_dom0_kernel(struct xf_recorder *recorder, struct xf_error *error)
+{
+	static const struct xf_kernel_paths paths = {0};
+	struct xf_kernel kernel = {0};
+	struct xf_error unread = {0};
+	char detail[256];
+	int result;
+
+	if (xf_kernel_read(&paths, &kernel, &unread) != 0) {
+		xf_complain(0, "dom0's kernel will be without names: %s", unread.text);
+		return 0;
+	}
+	if (kernel.notice.code)
+		xf_complain(0, "%s", kernel.notice.text);
+	xf_kernel_tell(&kernel, detail);
+	tell_step(recorder, detail);
+	result = xf_record_file_write_kernel(&recorder->file, &kernel, error);
+	xf_kernel_free(&kernel);
+	return result;
+}
+
+int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *error)
+{
+	const struct xf_record_file *file = &recorder->file;
+	struct xf_agent_config *config = &recorder->host.config;
+	int result =
+	        xf_guests_choose(recorder->guests, file->domains, file->nr_domains, config, error);
+
+	config->guest_user_bytes = recorder->user_bytes;
+	if (!result)
+		result = xf_record_file_write_guests(&recorder->file, config, error);
+	return !result && reads_dom0(config) ? write_dom0_kernel(recorder, error) : result;
+}
+
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
 {
 	struct xf_session_sink sink = {
 	        .context = recorder, .sample = take_sample, .idle = take_idle};
 
+	xf_record_processes_start(&recorder->processes);
 	return xf_session_start(&recorder->host, recorder->frequency, &sink, tell_step, recorder,
 	                        &interrupted, &recorder->session, error);
 }
@@ -155,14 +216,23 @@ int xf_recorder_settle(struct xf_recorder *recorder, struct xf_error *error)
 	return result;
 }
 
+/* Return: 0, or a negative errno value and @error. */
+static int write_processes(struct xf_recorder *recorder, struct xf_error *error)
+{
+	int result = xf_record_processes_write(&recorder->processes, recorder->file.writer);
+
+	return result ? xf_record_file_failed(&recorder->file, result, error) : 0;
+}
+
 /* What is done every second. */
 static int keep_file(struct xf_recorder *recorder, struct xf_error *error)
 {
 	int result = xf_record_file_write_domains(&recorder->file, error);
 
 	if (!result)
-		result = xf_record_file_write_books(&recorder->file, recorder->session, false,
-		                                    error);
+		result = write_processes(recorder, error);
+	if (!result)
+		result = xf_record_file_write_books(&recorder->file, recorder->session, error);
 	if (result)
 		recorder->write_error = result;
 	return result;
@@ -175,6 +245,7 @@ int xf_recorder_turn(struct xf_recorder *recorder, struct xf_error *error)
 
 	usleep(XF_RECORDER_POLL_MS * 1000);
 	result = xf_session_poll(recorder->session, error);
+	xf_record_processes_poll(&recorder->processes);
 	if (!result && now - recorder->kept >= FLUSH_MS) {
 		recorder->kept = now;
 		result = keep_file(recorder, error);
@@ -193,9 +264,27 @@ int xf_recorder_stop(struct xf_recorder *recorder, int result, struct xf_error *
 
 int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error)
 {
+	int result;
+
 	if (recorder->write_error)
 		return 0;
-	return xf_record_file_write_books(&recorder->file, recorder->session, true, error);
+	xf_record_processes_poll(&recorder->processes);
+	result = write_processes(recorder, error);
+	if (result)
+		return result;
+	return xf_record_file_write_books(&recorder->file, recorder->session, error);
+}
+
+int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error)
+{
+	int result;
+
+	if (recorder->write_error)
+		return 0;
+	result = xf_record_user_code(&recorder->file, &recorder->unnamed);
+	if (result)
+		return xf_record_file_failed(&recorder->file, result, error);
+	return xf_record_file_write_end(&recorder->file, error);
 }
 
 enum xf_exit xf_recorder_output_exit(const struct xf_error *error)
@@ -205,6 +294,7 @@ enum xf_exit xf_recorder_output_exit(const struct xf_error *error)
 
 void xf_recorder_close(struct xf_recorder *recorder)
 {
+	xf_record_processes_end(&recorder->processes);
 	xf_record_file_close(&recorder->file);
 	xf_host_close(&recorder->host);
 }

@@ -11,18 +11,23 @@
 
 #include "cmd/commands.h"
 #include "cmd/record_file.h"
+#include "cmd/record_processes.h"
 
 /* Between two looks at the trace buffers. */
 #define XF_RECORDER_POLL_MS 50u
 
 struct xf_recorder {
 	unsigned int frequency;
-	bool verbose; /* tell each step */
-	bool deaf;    /* what comes is counted, but not written */
+	unsigned int user_bytes; /* so much of a process's stack is read */
+	const char *guests;      /* whose stacks are read too, as xf_guests_choose takes it */
+	bool verbose;            /* tell each step */
+	bool deaf;               /* what comes is counted, but not written */
 	struct xf_host host;
 	struct xf_record_file file;
 	struct xf_session *session;
-	int write_error; /* of the file; 0 or a negative errno value */
+	struct xf_record_processes processes;
+	const char *unnamed; /* why functions of processes may be; NULL: they are not */
+	int write_error;     /* of the file; 0 or a negative errno value */
 	uint64_t samples;
 	uint64_t idle;
 	uint64_t first_tsc; /* of what has come; 0: nothing yet */
@@ -54,6 +59,12 @@ int xf_recorder_examine(struct xf_recorder *recorder, xf_recorder_found_t *found
 /* Makes the file at @path and writes its first part. Nothing has been loaded into Xen by then. */
 int xf_recorder_open(struct xf_recorder *recorder, const char *path, struct xf_error *error);
 
+/*
+ * Looks for the domains that are asked for among those that there are now, and writes what naming
+ * their stacks needs. Return: 0; -EINVAL where there is no such domain; or the file's error.
+ */
+int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *error);
+
 /* Starts the agent; what it samples from now on goes into the file. */
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error);
 
@@ -70,8 +81,12 @@ int xf_recorder_turn(struct xf_recorder *recorder, struct xf_error *error);
  */
 int xf_recorder_stop(struct xf_recorder *recorder, int result, struct xf_error *error);
 
-/* Writes the last part of the file, unless writing has failed before. */
+/* Writes what is known from the session, unless writing has failed before. */
 int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error);
+
+/* Writes the last part of the file, which may take seconds: the session need not be there any more.
+ * Likewise. */
+int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error);
 
 /* Return: the exit status for a failure to write the file. */
 enum xf_exit xf_recorder_output_exit(const struct xf_error *error);

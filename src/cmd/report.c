@@ -4,12 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/report_terminal.h"
 #include "cmd/view.h"
 
 struct request {
 	struct xf_view view;
 	struct xf_report_options report;
+	bool json;
+	bool limited; /* --percent-limit was given */
+	bool text;    /* an option that only text has was given */
 };
+
+/* The shape of the text: whoever gives it one wants text. */
+static struct xf_report_options *report_of(void *request)
+{
+	((struct request *)request)->text = true;
+	return &((struct request *)request)->report;
+}
+
+static bool take_stdio(void *request, const char *value)
+{
+	(void)value;
+	((struct request *)request)->text = true;
+	return true;
+}
 
 static bool take_views(void *request, const char *value)
 {
@@ -19,9 +37,9 @@ static bool take_views(void *request, const char *value)
 	} views[] = {
 	        {"summary", XF_REPORT_SUMMARY},    {"domain", XF_REPORT_SUMMARY},
 	        {"function", XF_REPORT_FUNCTIONS}, {"vcpu", XF_REPORT_VCPUS},
-	        {"pcpu", XF_REPORT_PCPUS},
+	        {"pcpu", XF_REPORT_PCPUS},         {"kind", XF_REPORT_KINDS},
 	};
-	struct xf_report_options *report = &((struct request *)request)->report;
+	struct xf_report_options *report = report_of(request);
 	char *copy = strdup(value);
 	char *rest = copy;
 	const char *word;
@@ -39,15 +57,15 @@ static bool take_views(void *request, const char *value)
 	free(copy);
 	if (!good)
 		xf_complain(0,
-		            "--by wants summary, function, domain, vcpu or pcpu, several of them"
-		            " with commas; not '%s'",
+		            "--by wants summary, function, domain, vcpu, pcpu or kind, several"
+		            " of them with commas; not '%s'",
 		            value);
 	return good;
 }
 
 static bool take_graph(void *request, const char *value)
 {
-	struct xf_report_options *report = &((struct request *)request)->report;
+	struct xf_report_options *report = report_of(request);
 
 	if (strcmp(value, "caller") == 0)
 		report->views |= XF_REPORT_CALLERS_FIRST;
@@ -69,20 +87,50 @@ static bool take_limit(void *request, const char *value)
 		xf_complain(0, "--percent-limit wants a number from 0 to 100, not '%s'", value);
 		return false;
 	}
-	((struct request *)request)->report.percent_limit = limit;
+	report_of(request)->percent_limit = limit;
+	((struct request *)request)->limited = true;
 	return true;
 }
 
 static bool take_callers(void *request, const char *value)
 {
-	((struct request *)request)->report.callers = value;
+	report_of(request)->callers = value;
 	return true;
 }
 
 static bool take_callees(void *request, const char *value)
 {
-	((struct request *)request)->report.callees = value;
+	report_of(request)->callees = value;
 	return true;
+}
+
+static bool take_function(void *request, const char *value)
+{
+	report_of(request)->function = value;
+	return true;
+}
+
+static bool take_sort(void *request, const char *value)
+{
+	if (xf_sort_parse(value, &report_of(request)->sort))
+		return true;
+	xf_complain(0,
+	            "--sort wants self, total, samples, name or kind, several of them with commas;"
+	            " not '%s'",
+	            value);
+	return false;
+}
+
+static bool take_format(void *request, const char *value)
+{
+	struct request *asked = request;
+
+	asked->text = true;
+	asked->json = strcmp(value, "json") == 0;
+	if (asked->json || strcmp(value, "text") == 0)
+		return true;
+	xf_complain(0, "--format wants text or json, not '%s'", value);
+	return false;
 }
 
 static bool take_lines(void *request, const char *value)
@@ -91,33 +139,48 @@ static bool take_lines(void *request, const char *value)
 
 	if (!xf_option_number("--lines", value, 0, UINT32_MAX, &number))
 		return false;
-	((struct request *)request)->report.lines = (uint32_t)number;
+	report_of(request)->lines = (uint32_t)number;
 	return true;
 }
 
 static const struct xf_option options[] = {
         XF_VIEW_INPUT,
         XF_VIEW_OUTPUT("where to write (default: standard output)"),
-        {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu", take_views},
+        {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu,kind", take_views},
         {"call-graph", 'g', "WAY", "call tree: caller (outermost first) or callee", take_graph},
         {"callers", 0, "NAME", "who calls this function", take_callers},
         {"callees", 0, "NAME", "whom this function calls", take_callees},
+        {"function", 0, "NAME", "a function's share, its callers and callees", take_function},
+        {"sort", 0, "KEYS", "order of lines: self,total,samples,name,kind", take_sort},
         XF_VIEW_DOMAIN,
         XF_VIEW_PCPU,
         {"percent-limit", 0, "P", "leave out lines below that share (default: 0.1)", take_limit},
         {"lines", 'n', "N", "at most so many lines per view (default: all)", take_lines},
+        {"format", 0, "FORMAT", "text (default) or json", take_format},
+        {"stdio", 0, NULL, "text on a terminal too, without keys", take_stdio},
         {0},
 };
 
 static int write_report(const struct xf_view *view, const struct xf_input *input,
                         const struct xf_profile *profile, FILE *out)
 {
-	struct xf_report_options report = ((const struct request *)view)->report;
+	const struct request *request = (const struct request *)view;
+	struct xf_report_options report = request->report;
 	struct xf_error error = {0};
+	int code;
 
-	if (!report.views && !report.callers && !report.callees)
+	if (!request->text && out == stdout && xf_report_can_draw())
+		return xf_report_on_terminal(view, input, profile);
+	if (!report.views && !report.callers && !report.callees && !report.function)
 		report.views = XF_REPORT_SUMMARY | XF_REPORT_FUNCTIONS;
-	if (xf_report_write(out, profile, &report, &error))
+	/* People want no lines of one sample; a program wants what adds up. */
+	if (!request->limited)
+		report.percent_limit = request->json ? 0 : 0.1;
+	if (request->json)
+		code = xf_report_write_json(out, profile, &view->profile, &report, &error);
+	else
+		code = xf_report_write(out, profile, &report, &error);
+	if (code)
 		return xf_complain(XF_EXIT_FAILURE, "%s: %s", input->path, error.text);
 	return XF_EXIT_OK;
 }
@@ -127,23 +190,28 @@ static int run(int argc, char **argv)
 	struct request request = {.view = {.input = XF_DEFAULT_RECORDING,
 	                                   .output = "-",
 	                                   .profile = XF_PROFILE_DEFAULTS,
-	                                   .wants_profile = true},
-	                          .report = {.header = true, .percent_limit = 0.1}};
+	                                   .wants_profile = true,
+	                                   .takes_text = true},
+	                          .report = {.header = true}};
 
 	return xf_view_run(&xf_command_report, argc, argv, &request.view, write_report);
 }
 
 const struct xf_command xf_command_report = {
         .name = "report",
-        .synopsis = "[-i FILE] [--by LIST] [-g caller|callee] [--callers NAME] ...",
-        .summary = "tells as text where the time went",
+        .synopsis = "[-i FILE] [--by LIST] [-g caller|callee] [--function NAME] ...",
+        .summary = "tells where the time went, as text or on the terminal",
         .options = options,
-        .help = (const char *const[]){"Without --by, -g, --callers and --callees: summary and "
-                                      "functions. Shares are of"
-                                      " all",
-                                      "samples, idle ticks included. Self is time in the function "
-                                      "itself, total with"
-                                      " all that it",
-                                      "called.", NULL},
+        .help =
+                (const char *const[]){
+                        "On a terminal it is a view to walk through: '?' tells the keys. Options"
+                        " that shape",
+                        "text give text, as --stdio does; without --by, -g, --callers, --callees"
+                        " and",
+                        "--function that is summary and functions. Shares are of all samples,"
+                        " idle ticks",
+                        "included. Self is time in the function itself, total with all that it"
+                        " called. JSON",
+                        "leaves nothing out unless told to.", NULL},
         .run = run,
 };

@@ -341,6 +341,7 @@ static bool record(struct trial *trial)
 	begin = xf_recorder_now_ms();
 	end_session(trial, &trial->end_error);
 	xf_recorder_be_urgent(false);
+	xf_recorder_complete(recorder, trial->early_end.code ? NULL : &trial->early_end);
 	test->end_ms = (uint64_t)(xf_recorder_now_ms() - begin);
 	test->cpu_ms = cpu_ms() - cpu;
 	look_at_host(trial, true, &test->between);

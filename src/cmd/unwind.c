@@ -236,17 +236,14 @@ static const struct xf_code *find_code(const struct source *source, uint64_t add
 	return NULL;
 }
 
-/* Where the symbol with number @index ends, by its size or by the next one. */
+/* Where the symbol with number @index ends, in @code that it lies in. */
 static uint64_t end_of(const struct source *source, size_t index, const struct xf_code *code)
 {
-	const struct xf_symbol *symbol = xf_symbols_at(source->symbols, index);
-	const struct xf_symbol *next = symbol;
+	uint64_t address = xf_symbols_at(source->symbols, index)->address;
+	uint64_t extent = xf_symbols_extent(source->symbols, index);
+	uint64_t left = code->size - (address - code->address);
 
-	if (symbol->size)
-		return symbol->address + symbol->size;
-	while (next && next->address == symbol->address)
-		next = xf_symbols_at(source->symbols, ++index);
-	return next ? next->address : code->address + code->size;
+	return address + (extent < left ? extent : left);
 }
 
 /* The inference tells more than its rows; of other sources there are only these. */

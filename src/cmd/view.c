@@ -26,7 +26,8 @@ bool xf_view_take_by(void *view, const char *value)
 	const char *word;
 	bool good = copy && value[0];
 
-	options->by_domain = options->by_vcpu = options->by_pcpu = false;
+	options->by_domain = options->by_vcpu = options->by_pcpu = options->by_process = false;
+	options->processes = strcmp(value, "none") != 0;
 	while (good && (word = strsep(&rest, ","))) {
 		if (strcmp(word, "domain") == 0)
 			options->by_domain = true;
@@ -34,14 +35,16 @@ bool xf_view_take_by(void *view, const char *value)
 			options->by_vcpu = true;
 		else if (strcmp(word, "pcpu") == 0)
 			options->by_pcpu = true;
+		else if (strcmp(word, "process") == 0)
+			options->by_process = true;
 		else
 			good = strcmp(value, "none") == 0;
 	}
 	free(copy);
 	if (!good)
 		xf_complain(0,
-		            "--by wants domain, vcpu, pcpu, several of them with commas, or"
-		            " none; not '%s'",
+		            "--by wants domain, vcpu, pcpu, process, several of them with commas,"
+		            " or none; not '%s'",
 		            value);
 	return good;
 }
@@ -64,6 +67,14 @@ bool xf_view_take_pcpu(void *view, const char *value)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+int xf_view_refuse_itself(const char *output)
+{
+	return xf_complain(XF_EXIT_USAGE,
+	                   "%s is the recording itself and would be overwritten; name another"
+	                   " output with -o FILE",
+	                   strcmp(output, "-") == 0 ? "standard output" : output);
+}
+
 static int write_output(const struct xf_view *view, const struct xf_input *input,
                         const struct xf_profile *profile, xf_view_write_t *write)
 {
@@ -71,11 +82,7 @@ static int write_output(const struct xf_view *view, const struct xf_input *input
 	int status;
 
 	if (xf_input_is(input, view->output))
-		return xf_complain(XF_EXIT_USAGE,
-		                   "%s is the recording itself and would be overwritten; name"
-		                   " another output with -o FILE",
-		                   strcmp(view->output, "-") == 0 ? "standard output"
-		                                                  : view->output);
+		return xf_view_refuse_itself(view->output);
 	status = xf_output_open(view->output, &output);
 	if (status)
 		return status;
@@ -86,23 +93,32 @@ static int write_output(const struct xf_view *view, const struct xf_input *input
 	return status;
 }
 
-int xf_view_run(const struct xf_command *command, int argc, char **argv, struct xf_view *view,
-                xf_view_write_t *write)
+int xf_view_make(const struct xf_view *view, xf_view_write_t *write)
 {
 	struct xf_profile *profile = NULL;
 	struct xf_error error = {0};
 	struct xf_input input;
-	int status;
+	int status = view->takes_text ? xf_input_open_any(view->input, &input)
+	                              : xf_input_open(view->input, &input);
 
-	if (!xf_options_read(command, argc, argv, view, &status))
-		return status;
-	status = xf_input_open(view->input, &input);
 	if (!status && view->wants_profile &&
-	    xf_profile_build(input.recording, &view->profile, &profile, &error))
+	    xf_input_profile(&input, &view->profile, &profile, &error))
 		status = xf_input_complain(&input, &error);
 	if (!status)
 		status = write_output(view, &input, profile, write);
 	xf_profile_free(profile);
 	xf_input_close(&input);
 	return status;
+}
+
+int xf_view_run(const struct xf_command *command, int argc, char **argv, struct xf_view *view,
+                xf_view_write_t *write)
+{
+	int status;
+
+	if (!xf_options_read(command, argc, argv, view, &status))
+		return status;
+	if (view->settle && !view->settle(view))
+		return XF_EXIT_USAGE;
+	return xf_view_make(view, write);
 }

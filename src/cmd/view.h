@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What report, flamegraph, script and folded share: each reads a recording and writes what it makes
- * of it, whole or not at all.
+ * What report, flamegraph, script, folded and export share: each reads a recording and writes what
+ * it makes of it, whole or not at all.
  */
 #ifndef XF_CMD_VIEW_H
 #define XF_CMD_VIEW_H
@@ -18,6 +18,10 @@ struct xf_view {
 	const char *output;
 	struct xf_profile_options profile;
 	bool wants_profile; /* false: made of the samples one by one */
+	bool takes_text;    /* folded stacks and perf script's text as well as recordings */
+	/* Completes the request once all options are read; NULL: it is complete. Return: whether it
+	   makes sense; told otherwise. */
+	bool (*settle)(struct xf_view *view);
 };
 
 /* Entries of a view's option table. */
@@ -32,7 +36,8 @@ struct xf_view {
 	}
 #define XF_VIEW_BY                                                                                 \
 	{                                                                                          \
-		"by", 0, "LIST", "lowest frames: domain,vcpu,pcpu or none (default: domain)",      \
+		"by", 0, "LIST",                                                                   \
+		        "lowest frames: domain,vcpu,pcpu,process or none (default: domain)",       \
 		        xf_view_take_by                                                            \
 	}
 #define XF_VIEW_DOMAIN                                                                             \
@@ -56,6 +61,12 @@ bool xf_view_take_pcpu(void *view, const char *value);
  */
 typedef int xf_view_write_t(const struct xf_view *view, const struct xf_input *input,
                             const struct xf_profile *profile, FILE *out);
+
+/* What follows the command line: reads and writes. Return: the exit status. */
+int xf_view_make(const struct xf_view *view, xf_view_write_t *write);
+
+/* For where @output is what is read. Return: the exit status, and it has been told. */
+int xf_view_refuse_itself(const char *output);
 
 /* All of a view's run, from its command line to its output. Return: the exit status. */
 int xf_view_run(const struct xf_command *command, int argc, char **argv, struct xf_view *view,

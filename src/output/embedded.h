@@ -6,4 +6,8 @@
 extern const char xf_embedded_flamegraph_css[];
 extern const char xf_embedded_flamegraph_js[];
 
+extern const char xf_embedded_page_html[]; /* the body, up to the data */
+extern const char xf_embedded_page_css[];
+extern const char xf_embedded_page_js[];
+
 #endif

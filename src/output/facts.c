@@ -55,12 +55,43 @@ static void tell_notes(const struct xf_profile *profile, struct xf_facts *facts)
 		APPEND(facts->notes, "the recorder did not finish; ");
 	if (state->damaged)
 		APPEND(facts->notes, "%" PRIu64 " damaged parts left out; ", state->damaged);
+	if (state->stray_stacks)
+		APPEND(facts->notes, "%" PRIu64 " stacks of guests without their sample; ",
+		       state->stray_stacks);
 	if (state->unknown_chunks || state->unknown_records)
 		APPEND(facts->notes,
 		       "%" PRIu64 " parts of a kind that this version does not know; ",
 		       state->unknown_chunks + state->unknown_records);
 	if (facts->notes[0])
 		facts->notes[strlen(facts->notes) - 2] = 0;
+}
+
+static void tell_stacks(const struct xf_profile_counts *counts, struct xf_facts *facts)
+{
+	char text[32];
+
+	if (counts->switched_away)
+		APPEND(facts->quality, ", guest switched away %s",
+		       xf_text_count(counts->switched_away, text));
+	if (!counts->stacks)
+		return;
+	APPEND(facts->quality, ", guest stacks %s (kernel incomplete ",
+	       xf_text_count(counts->stacks, text));
+	APPEND(facts->quality, "%s, ", xf_text_count(counts->kernel_incomplete, text));
+	if (counts->user_incomplete)
+		APPEND(facts->quality, "user incomplete %s, ",
+		       xf_text_count(counts->user_incomplete, text));
+	APPEND(facts->quality, "user part not known %s)",
+	       xf_text_count(counts->user_unknown, text));
+}
+
+static void tell_processes(const struct xf_profile_counts *counts, struct xf_facts *facts)
+{
+	char text[32];
+
+	if (counts->process_unknown)
+		APPEND(facts->quality, ", process not known %s",
+		       xf_text_count(counts->process_unknown, text));
 }
 
 void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
@@ -74,17 +105,22 @@ void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
 	APPEND(facts->samples, "%s (", xf_text_count(profile->samples, text));
 	APPEND(facts->samples, "guests %s, ", xf_text_count(counts->guest, text));
 	APPEND(facts->samples, "Xen %s, ", xf_text_count(counts->xen, text));
-	APPEND(facts->samples, "idle %s)", xf_text_count(counts->idle, text));
+	APPEND(facts->samples, "idle %s", xf_text_count(counts->idle, text));
+	if (counts->other)
+		APPEND(facts->samples, ", others %s", xf_text_count(counts->other, text));
+	APPEND(facts->samples, ")");
 	APPEND(facts->quality, "lost %s, ",
 	       profile->lost_known ? xf_text_count(profile->lost, text) : "not known");
 	if (profile->skipped)
 		APPEND(facts->quality, "skipped %s, ", xf_text_count(profile->skipped, text));
 	APPEND(facts->quality, "incomplete %s", xf_text_count(counts->incomplete, text));
-	if (counts->incomplete)
+	if (counts->incomplete && !counts->other)
 		APPEND(facts->quality, " (%.1f%% of Xen's)",
 		       xf_percent(counts->incomplete, counts->xen));
 	if (counts->unnamed)
 		APPEND(facts->quality, ", with unnamed frames %s",
 		       xf_text_count(counts->unnamed, text));
+	tell_stacks(counts, facts);
+	tell_processes(counts, facts);
 	tell_notes(profile, facts);
 }

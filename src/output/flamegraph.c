@@ -7,25 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/changes.h"
 #include "output/embedded.h"
 #include "output/facts.h"
 #include "output/text.h"
 
-#define ROW        18   /* pixels from one frame to the next */
-#define PAD        14   /* beside the frames */
-#define HEAD       118  /* above them: title, facts, legend */
-#define FOOT       34   /* below them: the line that tells of the selected frame */
-#define CHARACTER  7.25 /* pixels per column of a 12 px monospaced font */
-#define XEN_SHADES 8u
+#define ROW       18   /* pixels from one frame to the next */
+#define PAD       14   /* beside the frames */
+#define HEAD      118  /* above them: title, facts, legend */
+#define FOOT      34   /* below them: the line that tells of the selected frame */
+#define CHARACTER 7.25 /* pixels per column of a 12 px monospaced font */
+#define SHADES    8u
+#define TINTS     8u /* of domains */
 
 struct graph {
 	FILE *out;
-	const struct xf_profile *profile;
+	const struct xf_profile *profile;       /* or ... */
+	const struct xf_comparison *comparison; /* ... this one; the other is NULL */
 	const struct xf_calltree *tree;
 	const struct xf_flamegraph_options *options;
 	uint64_t *starts; /* of each node: samples to the left of it */
 	double scale;     /* pixels per sample */
 	uint32_t depth;   /* of the highest frame drawn */
+	uint32_t domain; /* the number among domains of the one whose frames are written; 0: none */
+	uint32_t nr_domains;
 	bool seen[XF_FRAME_KINDS][2];
 };
 
@@ -61,6 +66,25 @@ static bool next_frame(struct graph *graph, struct xf_calltree_walk *walk)
 	return false;
 }
 
+/* Whether a frame of @kind bears the colour of the domain at its foot. */
+static bool is_tinted(const struct graph *graph, enum xf_frame_kind kind)
+{
+	return graph->options->colors == XF_COLORS_DOMAIN && graph->domain &&
+	       kind != XF_FRAME_AGENT && kind != XF_FRAME_INCOMPLETE && kind != XF_FRAME_IDLE;
+}
+
+static void enter_domain(struct graph *graph, struct xf_node_id id)
+{
+	const struct xf_node *node = xf_calltree_node(graph->tree, id);
+
+	if (node->depth != 1)
+		return;
+	if (xf_calltree_kind(graph->tree, node->frame) == XF_FRAME_DOMAIN)
+		graph->domain = ++graph->nr_domains;
+	else
+		graph->domain = 0;
+}
+
 static void measure(struct graph *graph)
 {
 	struct xf_calltree_walk walk = {0};
@@ -69,20 +93,28 @@ static void measure(struct graph *graph)
 		const struct xf_node *node = xf_calltree_node(graph->tree, walk.node);
 		enum xf_frame_kind kind = xf_calltree_kind(graph->tree, node->frame);
 
+		enter_domain(graph, walk.node);
 		graph->depth = node->depth > graph->depth ? node->depth : graph->depth;
+		if (is_tinted(graph, kind))
+			continue;
+		if (kind == XF_FRAME_KERNEL || kind == XF_FRAME_USER)
+			graph->seen[XF_FRAME_GUEST][kind == XF_FRAME_USER] = true;
 		graph->seen[kind][kind == XF_FRAME_GUEST &&
 		                  is_user(xf_calltree_name(graph->tree, node->frame))] = true;
 	}
+	graph->nr_domains = 0;
+	graph->domain = 0;
 }
 
+/* Where the root is. */
 static uint32_t frames_base(const struct graph *graph)
 {
-	return HEAD + graph->depth * ROW;
+	return graph->options->inverted ? HEAD : HEAD + graph->depth * ROW;
 }
 
 static uint32_t picture_height(const struct graph *graph)
 {
-	return frames_base(graph) + ROW + FOOT;
+	return HEAD + graph->depth * ROW + ROW + FOOT;
 }
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
@@ -93,20 +125,23 @@ static uint32_t shade_of(const char *name)
 
 	for (; *name; name++)
 		hash = (hash ^ (uint8_t)*name) * 16777619u;
-	return (hash ^ hash >> 15) % XEN_SHADES;
+	return (hash ^ hash >> 15) % SHADES;
 }
 
 static void write_class(const struct graph *graph, enum xf_frame_kind kind, const char *name)
 {
 	static const char *const classes[XF_FRAME_KINDS] = {
-	        [XF_FRAME_ROOT] = "r",    [XF_FRAME_DOMAIN] = "d", [XF_FRAME_VCPU] = "v",
-	        [XF_FRAME_PCPU] = "v",    [XF_FRAME_GUEST] = "gk", [XF_FRAME_XEN] = "x",
-	        [XF_FRAME_UNKNOWN] = "u", [XF_FRAME_IDLE] = "i",   [XF_FRAME_INCOMPLETE] = "n",
-	        [XF_FRAME_AGENT] = "a",
+	        [XF_FRAME_ROOT] = "r",     [XF_FRAME_DOMAIN] = "d",   [XF_FRAME_VCPU] = "v",
+	        [XF_FRAME_PCPU] = "v",     [XF_FRAME_GUEST] = "gk",   [XF_FRAME_XEN] = "x",
+	        [XF_FRAME_UNKNOWN] = "u",  [XF_FRAME_IDLE] = "i",     [XF_FRAME_INCOMPLETE] = "n",
+	        [XF_FRAME_AGENT] = "a",    [XF_FRAME_KERNEL] = "k",   [XF_FRAME_USER] = "gu",
+	        [XF_FRAME_PROCESS] = "ps", [XF_FRAME_FUNCTION] = "x",
 	};
 
-	if (kind == XF_FRAME_XEN)
-		fprintf(graph->out, "x%" PRIu32, shade_of(name));
+	if (is_tinted(graph, kind))
+		fprintf(graph->out, "t%" PRIu32, (graph->domain - 1) % TINTS);
+	else if (kind == XF_FRAME_XEN || kind == XF_FRAME_KERNEL || kind == XF_FRAME_FUNCTION)
+		fprintf(graph->out, "%s%" PRIu32, classes[kind], shade_of(name));
 	else if (kind == XF_FRAME_GUEST && is_user(name))
 		fputs("gu", graph->out);
 	else
@@ -123,6 +158,18 @@ static const char *label_of(const char *name, enum xf_frame_kind kind, size_t co
 	return mark && mark[1] && xf_text_columns(name) > columns ? mark + 1 : name;
 }
 
+static void write_tip(const struct graph *graph, struct xf_node_id id)
+{
+	uint64_t total = xf_calltree_node(graph->tree, id)->total;
+	char count[32];
+
+	if (graph->comparison)
+		xf_changes_write_tip(graph->out, graph->comparison, id);
+	else
+		fprintf(graph->out, "%s sample%s, %.2f%%", xf_text_count(total, count),
+		        total == 1 ? "" : "s", xf_percent(total, graph->profile->samples));
+}
+
 static void write_frame(const struct graph *graph, struct xf_node_id id)
 {
 	const struct xf_node *node = xf_calltree_node(graph->tree, id);
@@ -130,18 +177,22 @@ static void write_frame(const struct graph *graph, struct xf_node_id id)
 	const char *name = node->depth ? xf_calltree_name(graph->tree, node->frame) : "all";
 	double x = PAD + (double)graph->starts[id.index] * graph->scale;
 	double width = (double)node->total * graph->scale;
-	uint32_t y = frames_base(graph) - node->depth * ROW;
+	uint32_t y = graph->options->inverted ? frames_base(graph) + node->depth * ROW
+	                                      : frames_base(graph) - node->depth * ROW;
 	size_t columns = width > 6 ? (size_t)((width - 6) / CHARACTER) : 0;
 	double gap = width * 0.2 < 0.8 ? width * 0.2 : 0.8;
-	char count[32];
 
 	fputs("<g class=\"f ", graph->out);
-	write_class(graph, kind, name);
+	if (graph->comparison)
+		xf_changes_write_class(graph->out, graph->comparison, id);
+	else
+		write_class(graph, kind, name);
 	fprintf(graph->out, "\" data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
 	        graph->starts[id.index], node->total);
 	xf_text_write_xml(graph->out, name, SIZE_MAX);
-	fprintf(graph->out, "\n%s sample%s, %.2f%%</title>", xf_text_count(node->total, count),
-	        node->total == 1 ? "" : "s", xf_percent(node->total, graph->profile->samples));
+	fputc('\n', graph->out);
+	write_tip(graph, id);
+	fputs("</title>", graph->out);
 	fprintf(graph->out, "<rect x=\"%.2f\" y=\"%" PRIu32 "\" width=\"%.2f\" height=\"%d\"/>", x,
 	        y, width - gap, ROW - 1);
 	name = label_of(name, kind, columns);
@@ -158,8 +209,10 @@ static void write_frames(struct graph *graph)
 	struct xf_calltree_walk walk = {0};
 
 	fputs("<g id=\"frames\">\n", graph->out);
-	while (next_frame(graph, &walk))
+	while (next_frame(graph, &walk)) {
+		enter_domain(graph, walk.node);
 		write_frame(graph, walk.node);
+	}
 	fputs("</g>\n", graph->out);
 }
 
@@ -170,6 +223,8 @@ static void write_title(const struct graph *graph, const char *element)
 	fputs(element, graph->out);
 	if (graph->options->title) {
 		xf_text_write_xml(graph->out, graph->options->title, 100);
+	} else if (graph->comparison) {
+		fputs("What changed from A to B", graph->out);
 	} else {
 		fputs("Where the CPUs\xe2\x80\x99 time went", graph->out);
 		if (graph->profile->host[0]) {
@@ -181,14 +236,20 @@ static void write_title(const struct graph *graph, const char *element)
 
 static void write_start(const struct graph *graph)
 {
+	static const char *const classes[] = {[XF_COLORS_KIND] = "xenflame",
+	                                      [XF_COLORS_DOMAIN] = "xenflame",
+	                                      [XF_COLORS_GREY] = "xenflame grey"};
 	uint32_t height = picture_height(graph);
 
 	fprintf(graph->out,
 	        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"xenflame\" width=\"100%%\""
+	        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"%s\" width=\"100%%\""
 	        " viewBox=\"0 0 %" PRIu32 " %" PRIu32 "\" preserveAspectRatio=\"xMidYMin meet\""
-	        " data-row=\"%d\" data-pad=\"%d\" data-char=\"%.2f\" data-base=\"%" PRIu32 "\">\n",
-	        graph->options->width, height, ROW, PAD, CHARACTER, frames_base(graph));
+	        " data-row=\"%d\" data-pad=\"%d\" data-char=\"%.2f\" data-base=\"%" PRIu32
+	        "\"%s%s>\n",
+	        classes[graph->options->colors], graph->options->width, height, ROW, PAD, CHARACTER,
+	        frames_base(graph), graph->options->inverted ? " data-down=\"\"" : "",
+	        graph->comparison ? " data-both=\"\"" : "");
 	write_title(graph, "<title>");
 	fprintf(graph->out, "</title>\n<style><![CDATA[\n%s]]></style>\n",
 	        xf_embedded_flamegraph_css);
@@ -199,6 +260,8 @@ static void write_start(const struct graph *graph)
 	      graph->out);
 	fprintf(graph->out, "<rect id=\"bg\" width=\"%" PRIu32 "\" height=\"%" PRIu32 "\"/>\n",
 	        graph->options->width, height);
+	write_title(graph, "<text id=\"title\" x=\"14\" y=\"32\">");
+	fputs("</text>\n", graph->out);
 }
 
 static void write_facts(const struct graph *graph)
@@ -206,8 +269,7 @@ static void write_facts(const struct graph *graph)
 	struct xf_facts facts;
 
 	xf_facts_of(graph->profile, &facts);
-	write_title(graph, "<text id=\"title\" x=\"14\" y=\"32\">");
-	fputs("</text>\n<text class=\"s\" x=\"14\" y=\"53\">", graph->out);
+	fputs("<text class=\"s\" x=\"14\" y=\"53\">", graph->out);
 	xf_text_write_xml(graph->out, facts.host, SIZE_MAX);
 	fputs("  \xc2\xb7  ", graph->out);
 	xf_text_write_xml(graph->out, facts.recorded, SIZE_MAX);
@@ -232,6 +294,7 @@ static void write_legend(const struct graph *graph)
 		const char *label;
 	} entries[] = {
 	        {XF_FRAME_XEN, false, "x3", "Xen"},
+	        {XF_FRAME_FUNCTION, false, "x3", "function"},
 	        {XF_FRAME_AGENT, false, "a", "xenflame itself"},
 	        {XF_FRAME_GUEST, false, "gk", "guest kernel"},
 	        {XF_FRAME_GUEST, true, "gu", "guest user"},
@@ -240,6 +303,7 @@ static void write_legend(const struct graph *graph)
 	        {XF_FRAME_UNKNOWN, false, "u", "no name"},
 	        {XF_FRAME_DOMAIN, false, "d", "domain"},
 	        {XF_FRAME_VCPU, false, "v", "vCPU, pCPU"},
+	        {XF_FRAME_PROCESS, false, "ps", "process"},
 	};
 	uint32_t x = PAD;
 
@@ -270,22 +334,52 @@ static void write_end(const struct graph *graph)
 	        xf_embedded_flamegraph_js);
 }
 
+static int draw(struct graph *graph)
+{
+	graph->starts = calloc(xf_calltree_nr_nodes(graph->tree), sizeof(*graph->starts));
+	if (!graph->starts)
+		return -ENOMEM;
+	graph->scale = (double)(graph->options->width - 2 * PAD) /
+	               (double)xf_calltree_node(graph->tree, XF_CALLTREE_ROOT)->total;
+	measure(graph);
+	write_start(graph);
+	if (graph->comparison) {
+		xf_changes_write_facts(graph->out, graph->comparison);
+		xf_changes_write_legend(graph->out, PAD);
+	} else {
+		write_facts(graph);
+		write_legend(graph);
+	}
+	write_frames(graph);
+	write_end(graph);
+	free(graph->starts);
+	return 0;
+}
+
 int xf_flamegraph_write(FILE *out, const struct xf_profile *profile,
                         const struct xf_flamegraph_options *options)
 {
 	struct graph graph = {
 	        .out = out, .profile = profile, .tree = profile->tree, .options = options};
+	struct xf_calltree *reversed = NULL;
+	int code;
 
-	graph.starts = calloc(xf_calltree_nr_nodes(graph.tree), sizeof(*graph.starts));
-	if (!graph.starts)
+	if (options->reverse && xf_calltree_invert(profile->tree, &reversed))
 		return -ENOMEM;
-	graph.scale = (double)(options->width - 2 * PAD) / (double)profile->samples;
-	measure(&graph);
-	write_start(&graph);
-	write_facts(&graph);
-	write_legend(&graph);
-	write_frames(&graph);
-	write_end(&graph);
-	free(graph.starts);
-	return 0;
+	if (reversed)
+		graph.tree = reversed;
+	code = draw(&graph);
+	xf_calltree_free(reversed);
+	return code;
+}
+
+int xf_flamegraph_write_comparison(FILE *out, const struct xf_comparison *comparison,
+                                   const struct xf_flamegraph_options *options)
+{
+	struct graph graph = {.out = out,
+	                      .comparison = comparison,
+	                      .tree = comparison->difference->tree,
+	                      .options = options};
+
+	return draw(&graph);
 }

@@ -2,7 +2,7 @@
    What the flame graph does when somebody touches it. The picture is whole without this script:
    it reads the frames that are there (each g.f with data-s, where its samples start, and data-n,
    how many they are; the title's first line is the name), lays them out for the window's width,
-   and moves them on zoom. Depth 0 is the root, drawn lowest. */
+   and moves them on zoom. Depth 0 is the root, drawn lowest, or on top where data-down is there. */
 (function () {
 "use strict";
 var SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
@@ -11,6 +11,8 @@ if (svg.localName !== "svg")
 	svg = document.querySelector("svg.xenflame");
 var group = svg.querySelector("#frames"), status = svg.querySelector("#status");
 var ROW = +svg.dataset.row, PAD = +svg.dataset.pad, CHAR = +svg.dataset.char;
+var DOWN = "down" in svg.dataset; /* callees below their callers */
+var BOTH = "both" in svg.dataset; /* widths are not numbers of samples */
 var BASE = +svg.dataset.base, height = svg.viewBox.baseVal.height;
 var restText = "Click a frame to zoom, / to search, arrow keys and Enter to walk, Esc to reset";
 var frames = [], rows = [], zoomed = null, at = null, width = svg.viewBox.baseVal.width;
@@ -45,10 +47,10 @@ function read() {
 			node: node, rect: rect, text: node.querySelector("text"), index: i,
 			name: text.slice(0, cut), facts: text.slice(cut + 1),
 			start: +node.dataset.s, count: +node.dataset.n,
-			y: +rect.getAttribute("y"), match: false,
-			isXen: /\bx\d/.test(node.getAttribute("class"))
+			y: +rect.getAttribute("y"), match: false
 		};
-		frame.depth = Math.round((BASE - frame.y) / ROW);
+		frame.depth = Math.round(Math.abs(BASE - frame.y) / ROW);
+		frame.isXen = (frame.depth > 1 ? /\b([xt]|more|less)\d|\beven\b/ : /\bx\d/).test(node.getAttribute("class"));
 		/* The script's own tip takes the title's place; readers of the page keep the words. */
 		node.setAttribute("aria-label", text.replace("\n", ", "));
 		node.removeChild(title);
@@ -232,8 +234,8 @@ function search(text) {
 	}))
 		matched = from.count;
 	hint = query ? "\u201c" + query + "\u201d: " + percent(matched, from.count) + " of " +
-		(zoomed ? "the view" : "all samples") + " (" + number(matched) + "), " +
-		number(frameCount) + " frames" : "";
+		(zoomed ? "the view" : BOTH ? "both" : "all samples") +
+		(BOTH ? ", " : " (" + number(matched) + "), ") + number(frameCount) + " frames" : "";
 	tell();
 }
 
@@ -386,10 +388,8 @@ function onKey(event) {
 			zoom(at);
 		break;
 	case "ArrowUp":
-		next = at ? above(from) : from;
-		break;
 	case "ArrowDown":
-		next = at ? below(from) : from;
+		next = !at ? from : (event.key === "ArrowUp") === DOWN ? below(from) : above(from);
 		break;
 	case "ArrowLeft":
 		next = at ? beside(from, -1) : from;

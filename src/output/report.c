@@ -8,6 +8,8 @@
 
 #include "output/facts.h"
 #include "output/text.h"
+#include "profile/breakdown.h"
+#include "profile/outline.h"
 #include "profile/shares.h"
 #include "symbol/symbols.h"
 
@@ -54,125 +56,52 @@ static const char *name_of(const struct view *view, struct xf_frame_id frame)
 	return xf_calltree_name(view->profile->tree, frame);
 }
 
-/* ---- Domains, vCPUs, pCPUs ------------------------------------------------------------------- */
+/* ---- Domains, vCPUs, pCPUs, kinds ------------------------------------------------------------ */
 
-struct row {
-	struct xf_frame_id domain;
-	uint32_t number;
-	struct xf_profile_counts counts;
-};
-
-static uint64_t row_total(const struct row *row)
-{
-	return row->counts.guest + row->counts.xen + row->counts.idle;
-}
-
-static int compare_rows_by_total(const void *left, const void *right, void *context)
-{
-	const struct row *a = left;
-	const struct row *b = right;
-	const struct xf_calltree *tree = context;
-	bool idle_a = xf_calltree_kind(tree, a->domain) == XF_FRAME_IDLE;
-	bool idle_b = xf_calltree_kind(tree, b->domain) == XF_FRAME_IDLE;
-
-	if (idle_a != idle_b)
-		return idle_a ? 1 : -1;
-	if (row_total(a) != row_total(b))
-		return row_total(a) > row_total(b) ? -1 : 1;
-	if (a->domain.index != b->domain.index)
-		return strcmp(xf_calltree_name(tree, a->domain), xf_calltree_name(tree, b->domain));
-	return a->number < b->number ? -1 : a->number > b->number;
-}
-
-static int compare_rows_by_number(const void *left, const void *right, void *context)
-{
-	const struct row *a = left;
-	const struct row *b = right;
-
-	(void)context;
-	return a->number < b->number ? -1 : a->number > b->number;
-}
-
-static void write_row(struct view *view, const struct row *row, enum xf_report_view kind)
+static void write_row(struct view *view, const struct xf_breakdown_row *row,
+                      enum xf_breakdown_by by)
 {
 	char count[32];
 
-	if (!takes_line(view, row_total(row)))
+	if (!takes_line(view, row->samples))
 		return;
-	write_percent(view, row_total(row));
-	fprintf(view->out, "%12s", xf_text_count(row_total(row), count));
+	write_percent(view, row->samples);
+	fprintf(view->out, "%12s", xf_text_count(row->samples, count));
+	if (by == XF_BY_KIND) {
+		fprintf(view->out, "  %s\n", xf_frame_kind_name(row->kind));
+		return;
+	}
 	write_percent(view, row->counts.guest);
 	write_percent(view, row->counts.xen);
 	write_percent(view, row->counts.idle);
 	fputs("  ", view->out);
-	if (kind == XF_REPORT_PCPUS) {
+	if (by == XF_BY_PCPU) {
 		fprintf(view->out, "pCPU %" PRIu32 "\n", row->number);
 		return;
 	}
 	xf_text_write(view->out, name_of(view, row->domain), "");
-	if (kind == XF_REPORT_VCPUS)
+	if (by == XF_BY_VCPU)
 		fprintf(view->out, " vCPU %" PRIu32, row->number);
 	fputc('\n', view->out);
 }
 
-static uint32_t row_number(const struct xf_profile_group *group, enum xf_report_view kind)
+static int write_rows(struct view *view, enum xf_breakdown_by by, const char *title)
 {
-	return kind == XF_REPORT_SUMMARY ? 0 : kind == XF_REPORT_VCPUS ? group->vcpu : group->pcpu;
-}
+	static const char *const heads[XF_BREAKDOWNS] = {
+	        [XF_BY_DOMAIN] = "   Guest     Xen    Idle  Domain",
+	        [XF_BY_VCPU] = "   Guest     Xen    Idle  vCPU",
+	        [XF_BY_PCPU] = "   Guest     Xen    Idle  pCPU",
+	        [XF_BY_KIND] = "  Kind",
+	};
+	struct xf_breakdown_row *rows;
+	size_t nr;
+	int code = xf_breakdown(view->profile, by, &view->options->sort, &rows, &nr);
 
-static int compare_keys(const void *left, const void *right)
-{
-	const struct row *a = left;
-	const struct row *b = right;
-
-	if (a->domain.index != b->domain.index)
-		return a->domain.index < b->domain.index ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
-}
-
-/* Adds up neighbours that are the same domain and number. Return: how many are left. */
-static size_t merge_rows(struct row *rows, size_t nr)
-{
-	size_t last = 0;
-
-	for (size_t i = 1; i < nr; i++) {
-		if (compare_keys(&rows[last], &rows[i]) != 0) {
-			rows[++last] = rows[i];
-			continue;
-		}
-		rows[last].counts.guest += rows[i].counts.guest;
-		rows[last].counts.xen += rows[i].counts.xen;
-		rows[last].counts.idle += rows[i].counts.idle;
-	}
-	return nr ? last + 1 : 0;
-}
-
-static int write_rows(struct view *view, enum xf_report_view kind, const char *title)
-{
-	const struct xf_profile *profile = view->profile;
-	struct row *rows = calloc(profile->nr_groups, sizeof(*rows));
-	size_t nr = profile->nr_groups;
-
-	if (!rows)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
-		const struct xf_profile_group *group = &profile->groups[i];
-
-		rows[i] = (struct row){.number = row_number(group, kind), .counts = group->counts};
-		if (kind != XF_REPORT_PCPUS)
-			rows[i].domain = group->domain;
-	}
-	qsort(rows, nr, sizeof(*rows), compare_keys);
-	nr = merge_rows(rows, nr);
-	qsort_r(rows, nr, sizeof(*rows),
-	        kind == XF_REPORT_PCPUS ? compare_rows_by_number : compare_rows_by_total,
-	        profile->tree);
-	fprintf(view->out, "\n%s\n   Share     Samples   Guest     Xen    Idle  %s\n", title,
-	        kind == XF_REPORT_SUMMARY ? "Domain"
-	        : kind == XF_REPORT_VCPUS ? "vCPU"
-	                                  : "pCPU");
+	if (code)
+		return code;
+	fprintf(view->out, "\n%s\n   Share     Samples%s\n", title, heads[by]);
 	for (size_t i = 0; i < nr; i++)
-		write_row(view, &rows[i], kind);
+		write_row(view, &rows[i], by);
 	end_view(view);
 	free(rows);
 	return 0;
@@ -180,45 +109,25 @@ static int write_rows(struct view *view, enum xf_report_view kind, const char *t
 
 /* ---- Functions ------------------------------------------------------------------------------- */
 
-static bool is_function(enum xf_frame_kind kind)
-{
-	return kind == XF_FRAME_XEN || kind == XF_FRAME_AGENT || kind == XF_FRAME_UNKNOWN ||
-	       kind == XF_FRAME_GUEST || kind == XF_FRAME_INCOMPLETE || kind == XF_FRAME_IDLE;
-}
-
-/* The Idle domain's frame is of the idle kind too, but nothing ever ends in it. */
-static bool is_domain(const struct xf_profile *profile, struct xf_frame_id frame)
-{
-	for (size_t i = 0; i < profile->nr_groups; i++) {
-		if (profile->groups[i].domain.index == frame.index)
-			return true;
-	}
-	return false;
-}
-
 static int write_functions(struct view *view)
 {
-	const struct xf_calltree *tree = view->profile->tree;
 	struct xf_share *shares;
 	size_t nr;
-	int code = xf_shares_functions(tree, &shares, &nr);
+	int code = xf_breakdown_functions(view->profile, &view->options->sort, &shares, &nr);
 
 	if (code)
 		return code;
 	fputs("\nFunctions\n    Self   Total     Samples  Function\n", view->out);
 	for (size_t i = 0; i < nr; i++) {
 		const struct xf_share *share = &shares[i];
-		enum xf_frame_kind kind = xf_calltree_kind(tree, share->frame);
 		char count[32];
 
-		if (!is_function(kind) ||
-		    (kind == XF_FRAME_IDLE && is_domain(view->profile, share->frame)) ||
-		    !takes_line(view, share->total))
+		if (!takes_line(view, share->total))
 			continue;
 		write_percent(view, share->self);
 		write_percent(view, share->total);
 		fprintf(view->out, "%12s  ", xf_text_count(share->self, count));
-		xf_text_write(view->out, xf_calltree_name(tree, share->frame), "");
+		xf_text_write(view->out, name_of(view, share->frame), "");
 		fputc('\n', view->out);
 	}
 	end_view(view);
@@ -226,149 +135,119 @@ static int write_functions(struct view *view)
 	return 0;
 }
 
-/* Before anything is written. */
-static int check_function(const struct xf_profile *profile, const char *name,
-                          struct xf_error *error)
-{
-	for (size_t f = 1; name && f < xf_calltree_nr_frames(profile->tree); f++) {
-		struct xf_frame_id frame = {.index = (uint32_t)f};
-
-		if (xf_symbol_goes_by(xf_calltree_name(profile->tree, frame), name))
-			return 0;
-	}
-	return name ? xf_fail(error, -ENOENT, "no sample is in a function named \"%.200s\"", name)
-	            : 0;
-}
-
-/* The neighbours of every frame that goes by @name. */
-static int write_neighbours(struct view *view, const char *name, bool callers,
-                            struct xf_error *error)
+static int write_neighbours(struct view *view, struct xf_frame_id frame, bool callers)
 {
 	const struct xf_calltree *tree = view->profile->tree;
+	struct xf_share *shares;
+	size_t nr;
+	int code = callers ? xf_shares_callers(tree, frame, &shares, &nr)
+	                   : xf_shares_callees(tree, frame, &shares, &nr);
 
-	for (size_t f = 1; f < xf_calltree_nr_frames(tree); f++) {
-		struct xf_frame_id frame = {.index = (uint32_t)f};
-		struct xf_share *shares;
-		size_t nr;
-		int code;
+	if (code)
+		return code;
+	xf_shares_sort(tree, &view->options->sort, shares, nr);
+	fprintf(view->out, "\n%s ", callers ? "Callers of" : "Callees of");
+	xf_text_write(view->out, name_of(view, frame), "");
+	fputs("\n   Share     Samples  Function\n", view->out);
+	for (size_t i = 0; i < nr; i++) {
+		char count[32];
 
-		if (!xf_symbol_goes_by(xf_calltree_name(tree, frame), name))
+		if (!takes_line(view, shares[i].total))
 			continue;
-		code = callers ? xf_shares_callers(tree, frame, &shares, &nr)
-		               : xf_shares_callees(tree, frame, &shares, &nr);
-		if (code)
-			return xf_fail(error, code, "no memory for the report");
-		fprintf(view->out, "\n%s ", callers ? "Callers of" : "Callees of");
-		xf_text_write(view->out, xf_calltree_name(tree, frame), "");
-		fputs("\n   Share     Samples  Function\n", view->out);
-		for (size_t i = 0; i < nr; i++) {
-			char count[32];
-
-			if (!takes_line(view, shares[i].total))
-				continue;
-			write_percent(view, shares[i].total);
-			fprintf(view->out, "%12s  ", xf_text_count(shares[i].total, count));
-			xf_text_write(view->out,
-			              shares[i].frame.index ? name_of(view, shares[i].frame)
-			              : callers             ? "(nobody)"
-			                                    : "(itself)",
-			              "");
-			fputc('\n', view->out);
-		}
-		end_view(view);
-		free(shares);
+		write_percent(view, shares[i].total);
+		fprintf(view->out, "%12s  ", xf_text_count(shares[i].total, count));
+		xf_text_write(view->out,
+		              shares[i].frame.index ? name_of(view, shares[i].frame)
+		              : callers             ? "(nobody)"
+		                                    : "(itself)",
+		              "");
+		fputc('\n', view->out);
 	}
+	end_view(view);
+	free(shares);
 	return 0;
+}
+
+static int write_callers(struct view *view, struct xf_frame_id frame, const struct xf_share *share)
+{
+	(void)share;
+	return write_neighbours(view, frame, true);
+}
+
+static int write_callees(struct view *view, struct xf_frame_id frame, const struct xf_share *share)
+{
+	(void)share;
+	return write_neighbours(view, frame, false);
+}
+
+/* The function itself, between its callers and its callees. */
+static int write_sandwich(struct view *view, struct xf_frame_id frame, const struct xf_share *share)
+{
+	int code = write_neighbours(view, frame, true);
+	char count[32];
+
+	if (code)
+		return code;
+	fputs("\n    Self   Total     Samples  Function\n", view->out);
+	write_percent(view, share->self);
+	write_percent(view, share->total);
+	fprintf(view->out, "%12s  ", xf_text_count(share->self, count));
+	xf_text_write(view->out, name_of(view, frame), "");
+	fputc('\n', view->out);
+	return write_neighbours(view, frame, false);
+}
+
+/* Calls @write for every frame that goes by @name. */
+static int for_function(struct view *view, const char *name,
+                        int (*write)(struct view *view, struct xf_frame_id frame,
+                                     const struct xf_share *share))
+{
+	struct xf_share *shares;
+	size_t nr;
+	int code;
+
+	if (!name)
+		return 0;
+	code = xf_shares_functions(view->profile->tree, &shares, &nr);
+	if (code)
+		return code;
+	for (size_t i = 0; !code && i < nr; i++) {
+		if (xf_symbol_goes_by(name_of(view, shares[i].frame), name))
+			code = write(view, shares[i].frame, &shares[i]);
+	}
+	free(shares);
+	return code;
 }
 
 /* ---- Trees ----------------------------------------------------------------------------------- */
 
-/* Children of @node that get a line: most samples first. */
-struct branch {
-	struct xf_node_id node;
-	uint64_t total;
-	uint32_t order;
-	bool only; /* it has all of its caller's samples */
-};
-
-static int compare_branches(const void *left, const void *right)
-{
-	const struct branch *a = left;
-	const struct branch *b = right;
-
-	if (a->total != b->total)
-		return a->total < b->total ? -1 : 1; /* the last one is popped first */
-	return a->order > b->order ? -1 : a->order < b->order;
-}
-
-struct branches {
-	struct branch *items; /* a stack: what is still to be written */
-	uint32_t *indent;     /* of each node */
-	size_t nr;
-};
-
-static void push_children(struct view *view, const struct xf_calltree *tree, struct xf_node_id node,
-                          struct branches *branches)
-{
-	const struct xf_node_id *children;
-	size_t nr = xf_calltree_children(tree, node, &children);
-	size_t first = branches->nr;
-
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t total = xf_calltree_node(tree, children[i])->total;
-
-		if (xf_percent(total, view->profile->samples) < view->options->percent_limit) {
-			view->left_out++;
-			continue;
-		}
-		branches->items[branches->nr++] = (struct branch){
-		        .node = children[i],
-		        .total = total,
-		        .order = (uint32_t)i,
-		        .only = node.index && total == xf_calltree_node(tree, node)->total};
-	}
-	qsort(branches->items + first, branches->nr - first, sizeof(*branches->items),
-	      compare_branches);
-	/* What takes all of its caller's samples stays in its column, behind a '>': deep stacks
-	   keep within the screen's width. */
-	for (size_t i = first; i < branches->nr; i++)
-		branches->indent[branches->items[i].node.index] =
-		        branches->indent[node.index] + (node.index && !branches->items[i].only);
-}
-
 static int write_tree(struct view *view, const struct xf_calltree *tree, const char *title)
 {
-	size_t nodes = xf_calltree_nr_nodes(tree);
-	struct branches branches = {.items = calloc(nodes, sizeof(*branches.items)),
-	                            .indent = calloc(nodes, sizeof(*branches.indent))};
+	struct xf_outline_options options = {.sort = &view->options->sort,
+	                                     .limit = view->options->percent_limit,
+	                                     .whole = view->profile->samples};
+	struct xf_outline outline;
+	int code = xf_outline_make(tree, &options, &outline);
+	size_t nr;
 
-	if (!branches.items || !branches.indent) {
-		free(branches.items);
-		free(branches.indent);
-		return -ENOMEM;
-	}
+	if (code)
+		return code;
+	nr = view->options->lines && view->options->lines < outline.nr ? view->options->lines
+	                                                               : outline.nr;
 	fprintf(view->out, "\n%s\n   Total    Self  Function\n", title);
-	push_children(view, tree, XF_CALLTREE_ROOT, &branches);
-	while (branches.nr) {
-		struct branch branch = branches.items[--branches.nr];
-		const struct xf_node *node = xf_calltree_node(tree, branch.node);
+	for (size_t i = 0; i < nr; i++) {
+		const struct xf_outline_line *line = &outline.lines[i];
+		const struct xf_node *node = xf_calltree_node(tree, line->node);
 
-		if (view->options->lines && view->written >= view->options->lines) {
-			view->left_out++;
-			continue;
-		}
-		view->written++;
 		write_percent(view, node->total);
 		write_percent(view, node->self);
-		fprintf(view->out, "  %*s%s", (int)branches.indent[branch.node.index] * 2, "",
-		        branch.only ? "> " : "");
+		fprintf(view->out, "  %*s%s", (int)line->indent * 2, "", line->only ? "> " : "");
 		xf_text_write(view->out, xf_calltree_name(tree, node->frame), "");
 		fputc('\n', view->out);
-		push_children(view, tree, branch.node, &branches);
 	}
+	view->left_out = outline.left_out + (outline.nr - nr);
 	end_view(view);
-	free(branches.items);
-	free(branches.indent);
+	free(outline.lines);
 	return 0;
 }
 
@@ -408,36 +287,69 @@ static void write_header(FILE *out, const struct xf_profile *profile)
 	write_fact(out, "Note", facts.notes);
 }
 
+static int write_views(struct view *view)
+{
+	unsigned int views = view->options->views;
+	int code = 0;
+
+	if (views & XF_REPORT_SUMMARY)
+		code = write_rows(view, XF_BY_DOMAIN, "Where the CPUs' time went");
+	if (!code && views & XF_REPORT_FUNCTIONS)
+		code = write_functions(view);
+	if (!code && views & XF_REPORT_VCPUS)
+		code = write_rows(view, XF_BY_VCPU, "By vCPU");
+	if (!code && views & XF_REPORT_PCPUS)
+		code = write_rows(view, XF_BY_PCPU, "By pCPU");
+	if (!code && views & XF_REPORT_KINDS)
+		code = write_rows(view, XF_BY_KIND, "By what was running");
+	if (!code && views & XF_REPORT_CALLERS_FIRST)
+		code = write_tree(view, view->profile->tree,
+		                  "Call tree, from the outermost functions inwards");
+	if (!code && views & XF_REPORT_CALLEES_FIRST)
+		code = write_inverted(view);
+	return code;
+}
+
+static int check_function(const struct xf_profile *profile, const char *name,
+                          struct xf_error *error)
+{
+	for (size_t f = 1; name && f < xf_calltree_nr_frames(profile->tree); f++) {
+		struct xf_frame_id frame = {.index = (uint32_t)f};
+
+		if (xf_symbol_goes_by(xf_calltree_name(profile->tree, frame), name))
+			return 0;
+	}
+	return name ? xf_fail(error, -ENOENT, "no sample is in a function named \"%.200s\"", name)
+	            : 0;
+}
+
+int xf_report_check(const struct xf_profile *profile, const struct xf_report_options *options,
+                    struct xf_error *error)
+{
+	const char *const names[] = {options->callers, options->callees, options->function};
+	int code = 0;
+
+	for (size_t i = 0; !code && i < sizeof(names) / sizeof(names[0]); i++)
+		code = check_function(profile, names[i], error);
+	return code;
+}
+
 int xf_report_write(FILE *out, const struct xf_profile *profile,
                     const struct xf_report_options *options, struct xf_error *error)
 {
 	struct view view = {.out = out, .profile = profile, .options = options};
-	int code = check_function(profile, options->callers, error);
+	int code = xf_report_check(profile, options, error);
 
-	if (!code)
-		code = check_function(profile, options->callees, error);
 	if (code)
 		return code;
 	if (options->header)
 		write_header(out, profile);
-	if (options->views & XF_REPORT_SUMMARY)
-		code = write_rows(&view, XF_REPORT_SUMMARY, "Where the CPUs' time went");
-	if (!code && options->views & XF_REPORT_FUNCTIONS)
-		code = write_functions(&view);
-	if (!code && options->views & XF_REPORT_VCPUS)
-		code = write_rows(&view, XF_REPORT_VCPUS, "By vCPU");
-	if (!code && options->views & XF_REPORT_PCPUS)
-		code = write_rows(&view, XF_REPORT_PCPUS, "By pCPU");
-	if (!code && options->views & XF_REPORT_CALLERS_FIRST)
-		code = write_tree(&view, profile->tree,
-		                  "Call tree, from the outermost functions inwards");
-	if (!code && options->views & XF_REPORT_CALLEES_FIRST)
-		code = write_inverted(&view);
-	if (code)
-		return xf_fail(error, code, "no memory for the report");
-	if (options->callers)
-		code = write_neighbours(&view, options->callers, true, error);
-	if (!code && options->callees)
-		code = write_neighbours(&view, options->callees, false, error);
-	return code;
+	code = write_views(&view);
+	if (!code)
+		code = for_function(&view, options->callers, write_callers);
+	if (!code)
+		code = for_function(&view, options->callees, write_callees);
+	if (!code)
+		code = for_function(&view, options->function, write_sandwich);
+	return code ? xf_fail(error, code, "no memory for the report") : 0;
 }

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "output/text.h"
+#include "profile/guest_stacks.h"
+#include "profile/processes.h"
 #include "profile/stacks.h"
+#include "profile/user_stacks.h"
 
 struct event {
 	const char *domain;
@@ -44,6 +47,66 @@ static void write_frame(FILE *out, uint64_t address, const char *name, const cha
 	fputs(")\n", out);
 }
 
+static void write_place(FILE *out, uint64_t address, const struct xf_place *place,
+                        const char *image)
+{
+	fprintf(out, "\t%16" PRIx64 " ", address);
+	xf_text_write(out, place->name, "");
+	if (place->name != place->text)
+		fprintf(out, "+0x%" PRIx64, place->offset);
+	fputs(" (", out);
+	xf_text_write(out, image, "()");
+	fputs(")\n", out);
+}
+
+/* Tools for perf take what stands in brackets for a kernel. */
+#define GUEST_KERNEL "[guest.kernel.kallsyms]"
+
+static void write_user(FILE *out, const struct xf_user_stacks *stacks,
+                       const struct xf_record *record, const struct xf_guest_trace *kernel)
+{
+	struct xf_user_trace trace;
+	char label[64];
+
+	xf_user_stacks_walk(stacks, record, kernel, &trace);
+	for (size_t i = 0; i < trace.nr; i++) {
+		struct xf_place place;
+		const char *path = xf_user_stacks_name(stacks, &trace, trace.frames[i], &place);
+
+		write_place(out, trace.frames[i].address, &place, path ? path : "guest");
+	}
+	if (trace.incomplete) {
+		snprintf(label, sizeof(label), XF_USER_INCOMPLETE, trace.incomplete);
+		write_frame(out, 0, label, "guest");
+	}
+	if (!trace.nr)
+		write_frame(out, kernel->user_rip, XF_GUEST_USER_NAME, "guest");
+}
+
+static int write_guest(FILE *out, struct xf_guest_stacks *stacks, const struct xf_user_stacks *user,
+                       const struct xf_record *record, const char *domain)
+{
+	struct xf_guest_trace trace;
+	char label[64];
+	int code = xf_guest_stacks_walk(stacks, record, &trace);
+
+	if (code)
+		return code;
+	for (size_t i = 0; i < trace.nr; i++) {
+		struct xf_place place;
+
+		xf_guest_stacks_name(&trace, trace.frames[i], domain, &place);
+		write_place(out, trace.frames[i].address, &place, GUEST_KERNEL);
+	}
+	if (trace.incomplete) {
+		snprintf(label, sizeof(label), XF_GUEST_INCOMPLETE, trace.incomplete);
+		write_frame(out, 0, label, GUEST_KERNEL);
+	}
+	if (trace.user)
+		write_user(out, user, record, &trace);
+	return 0;
+}
+
 static void write_xen(FILE *out, const struct xf_stacks *stacks, const struct xf_record *record)
 {
 	struct xf_stack stack;
@@ -53,13 +116,8 @@ static void write_xen(FILE *out, const struct xf_stacks *stacks, const struct xf
 		struct xf_place place;
 
 		xf_stacks_name(stacks, stack.frames[i], stack.entering, &place);
-		fprintf(out, "\t%16" PRIx64 " ", stack.frames[i].address);
-		xf_text_write(out, place.name, "");
-		if (place.name != place.text)
-			fprintf(out, "+0x%" PRIx64, place.offset);
-		fputs(" (", out);
-		xf_text_write(out, place.livepatch ? place.livepatch : "xen", "()");
-		fputs(")\n", out);
+		write_place(out, stack.frames[i].address, &place,
+		            place.livepatch ? place.livepatch : "xen");
 	}
 	if (stack.incomplete) {
 		fprintf(out, "\t%16x [incomplete: ", 0);
@@ -68,11 +126,58 @@ static void write_xen(FILE *out, const struct xf_stacks *stacks, const struct xf
 	}
 }
 
-/* Return: the number of events written. */
-static uint64_t write_record(FILE *out, const struct xf_recording *recording,
-                             const struct xf_stacks *stacks,
-                             const struct xf_profile_options *options,
-                             const struct xf_record *record)
+struct script {
+	FILE *out;
+	const struct xf_recording *recording;
+	const struct xf_profile_options *options;
+	struct xf_stacks *stacks;
+	struct xf_guest_stacks *guest_stacks;
+	struct xf_processes *processes;
+	struct xf_user_stacks user_stacks;
+	uint64_t events; /* written */
+};
+
+static void write_process(const struct script *script, const struct xf_sample *sample)
+{
+	struct xf_process process;
+	const char *name = XF_PROCESS_UNKNOWN;
+	char text[128];
+
+	if (!script->options->processes || sample->domid != XF_DOMID_CONTROL ||
+	    !xf_processes_recorded(script->processes))
+		return;
+	if (xf_processes_running(script->processes, sample->vcpu, sample->tsc, &process))
+		name = xf_process_label(&process, script->options->by_process, text);
+	write_frame(script->out, 0, name, "process");
+}
+
+/* From the innermost frame outwards. Return: 0 or -ENOMEM. */
+static int write_stack(const struct script *script, const struct xf_record *record,
+                       const struct event *event)
+{
+	const struct xf_sample *sample = &record->sample;
+	bool guest = record->type == XF_RECORD_SAMPLE && sample->flags & XF_SAMPLE_GUEST;
+	bool stacks = record->guest.nr && event->domid != XF_DOMID_IDLE;
+	int code = 0;
+
+	if (record->type == XF_RECORD_IDLE)
+		write_frame(script->out, 0, "[idle]", "xen");
+	else if (!guest)
+		write_xen(script->out, script->stacks, record);
+	else if (!stacks)
+		write_frame(script->out, xf_sample_guest_rip(sample), xf_sample_guest_name(sample),
+		            "guest");
+	if (record->type == XF_RECORD_SAMPLE && xf_guest_switched_away(script->recording, sample))
+		write_frame(script->out, 0, XF_GUEST_SWITCHED_AWAY, "guest");
+	if (stacks)
+		code = write_guest(script->out, script->guest_stacks, &script->user_stacks, record,
+		                   event->domain);
+	if (!code && event->domid != XF_DOMID_IDLE)
+		write_process(script, sample);
+	return code;
+}
+
+static int write_record(struct script *script, const struct xf_record *record)
 {
 	const struct xf_sample *sample = &record->sample;
 	bool idle = record->type == XF_RECORD_IDLE || sample->flags & XF_SAMPLE_IDLE;
@@ -81,42 +186,46 @@ static uint64_t write_record(FILE *out, const struct xf_recording *recording,
 	struct event event = {.domid = idle ? XF_DOMID_IDLE : sample->domid,
 	                      .vcpu = idle ? pcpu : sample->vcpu,
 	                      .pcpu = pcpu,
-	                      .time = xf_recording_time(recording, tsc)};
+	                      .time = xf_recording_time(script->recording, tsc)};
 	uint64_t count = record->type == XF_RECORD_IDLE ? record->idle.count : 1;
 	char text[16];
+	int code = 0;
 
-	event.domain = xf_domain_name(recording, event.domid, tsc, text);
-	if (!xf_profile_wants(options, event.domid, event.domain, event.pcpu))
+	event.domain = xf_domain_name(script->recording, event.domid, tsc, text);
+	if (!xf_profile_wants(script->options, event.domid, event.domain, event.pcpu))
 		return 0;
-	for (uint64_t i = 0; i < count && !ferror(out); i++) {
-		write_head(out, &event);
-		if (record->type == XF_RECORD_IDLE)
-			write_frame(out, 0, "[idle]", "xen");
-		else if (sample->flags & XF_SAMPLE_GUEST)
-			write_frame(out, xf_sample_guest_rip(sample), xf_sample_guest_name(sample),
-			            "guest");
-		else
-			write_xen(out, stacks, record);
-		fputc('\n', out);
+	for (uint64_t i = 0; !code && i < count && !ferror(script->out); i++) {
+		write_head(script->out, &event);
+		code = write_stack(script, record, &event);
+		fputc('\n', script->out);
 	}
-	return count;
+	script->events += count;
+	return code;
 }
 
 int xf_script_write(FILE *out, const struct xf_recording *recording,
                     const struct xf_profile_options *options, struct xf_error *error)
 {
+	struct script script = {.out = out, .recording = recording, .options = options};
 	struct xf_record_iterator iterator = {0};
 	struct xf_record record;
-	struct xf_stacks *stacks;
-	uint64_t events = 0;
-	int code = xf_stacks_new(recording, &stacks, error);
+	int code = xf_stacks_new(recording, &script.stacks, error);
 
 	if (code)
 		return code;
-	while (xf_recording_next(recording, &iterator, &record) && !ferror(out))
-		events += write_record(out, recording, stacks, options, &record);
-	xf_stacks_free(stacks);
-	if (!events)
-		return xf_profile_refuse(recording, options, error);
-	return 0;
+	script.guest_stacks = xf_guest_stacks_new(recording);
+	code = script.guest_stacks
+	               ? xf_processes_make(xf_recording_processes(recording),
+	                                   xf_recording_tsc_hz(recording), &script.processes)
+	               : -ENOMEM;
+	script.user_stacks = (struct xf_user_stacks){.processes = script.processes,
+	                                             .places = xf_recording_user_code(recording)};
+	while (!code && xf_recording_next(recording, &iterator, &record) && !ferror(out))
+		code = write_record(&script, &record);
+	xf_stacks_free(script.stacks);
+	xf_guest_stacks_free(script.guest_stacks);
+	xf_processes_free(script.processes);
+	if (code)
+		return xf_fail(error, code, "no memory for the processes and stacks of guests");
+	return script.events ? 0 : xf_profile_refuse(recording, options, error);
 }

@@ -213,7 +213,9 @@ static void tell_reasons(const struct xf_calltree *tree, char *text, size_t size
 			struct xf_frame_id frame = {i};
 			uint64_t these;
 
-			if (xf_calltree_kind(tree, frame) != XF_FRAME_INCOMPLETE)
+			/* Those of guests' kernels are named otherwise. */
+			if (xf_calltree_kind(tree, frame) != XF_FRAME_INCOMPLETE ||
+			    strncmp(xf_calltree_name(tree, frame), "[incomplete", 11) != 0)
 				continue;
 			these = samples_with(tree, XF_FRAME_INCOMPLETE, &frame);
 			if (these > samples && these < before) {

@@ -73,6 +73,7 @@ bool xf_text_next(const char **text, struct xf_glyph *glyph)
 	if (!*bytes)
 		return false;
 	size = decode(bytes, &character);
+	glyph->character = size ? character : *bytes;
 	glyph->escape = !size || IS_IN(hidden, character);
 	if (glyph->escape) {
 		if (!size || character < 0x100)
@@ -153,6 +154,21 @@ void xf_text_write_xml(FILE *out, const char *text, size_t columns)
 	}
 	if (cut && columns)
 		fputs("\xe2\x80\xa6", out);
+}
+
+void xf_text_write_json(FILE *out, const char *text)
+{
+	struct xf_glyph glyph;
+
+	fputc('"', out);
+	while (xf_text_next(&text, &glyph)) {
+		for (const char *c = glyph.text; *c; c++) {
+			if (*c == '"' || *c == '\\')
+				fputc('\\', out);
+			fputc(*c, out);
+		}
+	}
+	fputc('"', out);
 }
 
 const char *xf_text_count(uint64_t count, char text[32])

@@ -14,7 +14,8 @@
 
 /* One visible character or escape. */
 struct xf_glyph {
-	char text[12]; /* UTF-8, NUL-terminated */
+	char text[12];      /* UTF-8, NUL-terminated */
+	uint32_t character; /* its code point; of an escape what it stands for */
 	uint8_t size;
 	uint8_t columns; /* that it takes in a monospaced font: 0, 1, 2 or an escape's length */
 	bool escape;
@@ -32,6 +33,9 @@ void xf_text_write(FILE *out, const char *text, const char *also);
 /* The same with what XML's content and attributes forbid as entities, cut after @columns with an
  * ellipsis in the last one where it is longer. SIZE_MAX: never cut. */
 void xf_text_write_xml(FILE *out, const char *text, size_t columns);
+
+/* @text as a JSON string, with its quotes. Escapes of this file are text in it. */
+void xf_text_write_json(FILE *out, const char *text);
 
 /* 1234567 as "1,234,567". Return: @text. */
 const char *xf_text_count(uint64_t count, char text[32]);

@@ -9,6 +9,7 @@
 
 struct frame {
 	size_t name; /* in the arena */
+	uint64_t address;
 	enum xf_frame_kind kind;
 };
 
@@ -104,14 +105,21 @@ static uint64_t hash_name(enum xf_frame_kind kind, const char *name)
 int xf_calltree_frame(struct xf_calltree *tree, enum xf_frame_kind kind, const char *name,
                       struct xf_frame_id *frame)
 {
-	uint64_t hash = hash_name(kind, name);
+	return xf_calltree_frame_at(tree, kind, name, 0, frame);
+}
+
+int xf_calltree_frame_at(struct xf_calltree *tree, enum xf_frame_kind kind, const char *name,
+                         uint64_t address, struct xf_frame_id *frame)
+{
+	uint64_t hash = xf_hash_mix(hash_name(kind, name), address);
 	struct xf_index_probe probe = xf_index_probe(&tree->frame_index, hash);
 	size_t size = strlen(name) + 1;
 
 	while (xf_index_next(&tree->frame_index, &probe)) {
 		const struct frame *known = &tree->frames[probe.id];
 
-		if (known->kind == kind && strcmp(tree->arena + known->name, name) == 0) {
+		if (known->kind == kind && known->address == address &&
+		    strcmp(tree->arena + known->name, name) == 0) {
 			frame->index = probe.id;
 			return 0;
 		}
@@ -122,7 +130,8 @@ int xf_calltree_frame(struct xf_calltree *tree, enum xf_frame_kind kind, const c
 	    xf_index_add(&tree->frame_index, hash, (uint32_t)tree->nr_frames))
 		return -ENOMEM;
 	memcpy(tree->arena + tree->arena_used, name, size);
-	tree->frames[tree->nr_frames] = (struct frame){.name = tree->arena_used, .kind = kind};
+	tree->frames[tree->nr_frames] =
+	        (struct frame){.name = tree->arena_used, .address = address, .kind = kind};
 	tree->arena_used += size;
 	frame->index = (uint32_t)tree->nr_frames++;
 	return 0;
@@ -175,7 +184,9 @@ static int compare_frames(const void *left, const void *right, void *context)
 		order = strcmp(tree->arena + a->name, tree->arena + b->name);
 	if (order)
 		return order;
-	return a->kind < b->kind ? -1 : a->kind > b->kind;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
 }
 
 /* Return: each frame's place among all frames in order, to be freed; NULL without memory. */
@@ -266,10 +277,11 @@ int xf_calltree_finish(struct xf_calltree *tree)
 static int copy_frames(const struct xf_calltree *from, struct xf_calltree *to)
 {
 	for (size_t i = 0; i < from->nr_frames; i++) {
+		const struct frame *known = &from->frames[i];
 		struct xf_frame_id frame;
 
-		if (xf_calltree_frame(to, from->frames[i].kind, from->arena + from->frames[i].name,
-		                      &frame))
+		if (xf_calltree_frame_at(to, known->kind, from->arena + known->name, known->address,
+		                         &frame))
 			return -ENOMEM;
 	}
 	return 0;
@@ -299,6 +311,29 @@ int xf_calltree_invert(const struct xf_calltree *tree, struct xf_calltree **inve
 	return 0;
 }
 
+/* ---- Kinds ----------------------------------------------------------------------------------- */
+
+const char *xf_frame_kind_name(enum xf_frame_kind kind)
+{
+	static const char *const names[XF_FRAME_KINDS] = {
+	        [XF_FRAME_ROOT] = "root",         [XF_FRAME_DOMAIN] = "domain",
+	        [XF_FRAME_VCPU] = "vcpu",         [XF_FRAME_PCPU] = "pcpu",
+	        [XF_FRAME_GUEST] = "guest",       [XF_FRAME_XEN] = "xen",
+	        [XF_FRAME_AGENT] = "agent",       [XF_FRAME_UNKNOWN] = "unknown",
+	        [XF_FRAME_IDLE] = "idle",         [XF_FRAME_INCOMPLETE] = "incomplete",
+	        [XF_FRAME_KERNEL] = "kernel",     [XF_FRAME_USER] = "user",
+	        [XF_FRAME_FUNCTION] = "function", [XF_FRAME_PROCESS] = "process",
+	};
+
+	return kind < XF_FRAME_KINDS && names[kind] ? names[kind] : "other";
+}
+
+bool xf_frame_is_function(enum xf_frame_kind kind)
+{
+	return kind != XF_FRAME_ROOT && kind != XF_FRAME_DOMAIN && kind != XF_FRAME_VCPU &&
+	       kind != XF_FRAME_PCPU && kind != XF_FRAME_PROCESS;
+}
+
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 size_t xf_calltree_nr_frames(const struct xf_calltree *tree)
@@ -321,6 +356,11 @@ enum xf_frame_kind xf_calltree_kind(const struct xf_calltree *tree, struct xf_fr
 	return tree->frames[frame.index].kind;
 }
 
+uint64_t xf_calltree_address(const struct xf_calltree *tree, struct xf_frame_id frame)
+{
+	return tree->frames[frame.index].address;
+}
+
 const struct xf_node *xf_calltree_node(const struct xf_calltree *tree, struct xf_node_id node)
 {
 	return &tree->nodes[node.index];
@@ -331,6 +371,27 @@ size_t xf_calltree_children(const struct xf_calltree *tree, struct xf_node_id no
 {
 	*children = &tree->ordered[tree->first[node.index]];
 	return tree->first[node.index + 1] - tree->first[node.index];
+}
+
+size_t xf_calltree_height(const struct xf_calltree *tree)
+{
+	size_t height = 0;
+
+	for (size_t i = 0; i < tree->nr_nodes; i++)
+		height = tree->nodes[i].depth > height ? tree->nodes[i].depth : height;
+	return height;
+}
+
+size_t xf_calltree_path(const struct xf_calltree *tree, struct xf_node_id node,
+                        struct xf_node_id *path)
+{
+	size_t depth = tree->nodes[node.index].depth;
+
+	for (size_t i = depth; i > 0; i--) {
+		path[i - 1] = node;
+		node = tree->nodes[node.index].parent;
+	}
+	return depth;
 }
 
 bool xf_calltree_next(const struct xf_calltree *tree, struct xf_calltree_walk *walk)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A prefix tree of stacks. A frame is a name and a kind, interned; a node is a frame under a
- * parent, so that a stack is one node. Filled with _frame, _child and _count, then _finish, then
- * read. Children always come after their parents.
+ * A prefix tree of stacks. A frame is a name, a kind and, where asked for, an address, interned; a
+ * node is a frame under a parent, so that a stack is one node. Filled with _frame, _child and
+ * _count, then _finish, then read. Children always come after their parents.
  *
  * Handles are structs of different types: a frame cannot be passed for a node.
  */
@@ -28,14 +28,24 @@ enum xf_frame_kind {
 	XF_FRAME_DOMAIN,
 	XF_FRAME_VCPU,
 	XF_FRAME_PCPU,
+	XF_FRAME_PROCESS,    /* a process of the control domain's */
 	XF_FRAME_GUEST,      /* a guest was running */
 	XF_FRAME_XEN,        /* a function of the hypervisor or of a live patch */
 	XF_FRAME_AGENT,      /* a function of the sampling agent: what the recording itself cost */
 	XF_FRAME_UNKNOWN,    /* hypervisor text without a name */
 	XF_FRAME_IDLE,       /* nothing was running; the Idle domain too */
+	XF_FRAME_KERNEL,     /* code of a guest's kernel */
+	XF_FRAME_USER,       /* code of a guest's process */
 	XF_FRAME_INCOMPLETE, /* here frames are missing; the name says why */
+	XF_FRAME_FUNCTION,   /* a function of a text that does not say whose it is */
 	XF_FRAME_KINDS,
 };
+
+/* What people and other programs read for a kind: a lower-case word. */
+const char *xf_frame_kind_name(enum xf_frame_kind kind);
+
+/* Whether frames of @kind tell what was running; the others tell for whom, and where. */
+bool xf_frame_is_function(enum xf_frame_kind kind);
 
 /* The node above which all stacks stand. */
 #define XF_CALLTREE_ROOT ((struct xf_node_id){0})
@@ -47,6 +57,10 @@ void xf_calltree_free(struct xf_calltree *tree);
 /* Return: 0 and the frame of @kind and @name (copied), made if need be; -ENOMEM. */
 int xf_calltree_frame(struct xf_calltree *tree, enum xf_frame_kind kind, const char *name,
                       struct xf_frame_id *frame);
+
+/* The same of the instruction at @address: a function's instructions are frames of their own. */
+int xf_calltree_frame_at(struct xf_calltree *tree, enum xf_frame_kind kind, const char *name,
+                         uint64_t address, struct xf_frame_id *frame);
 
 /* Return: 0 and the node of @frame under @parent, made if need be; -ENOMEM. */
 int xf_calltree_child(struct xf_calltree *tree, struct xf_node_id parent, struct xf_frame_id frame,
@@ -71,6 +85,8 @@ size_t xf_calltree_nr_nodes(const struct xf_calltree *tree);
 /* Owned by the tree, valid until the next frame is made. */
 const char *xf_calltree_name(const struct xf_calltree *tree, struct xf_frame_id frame);
 enum xf_frame_kind xf_calltree_kind(const struct xf_calltree *tree, struct xf_frame_id frame);
+/* Return: 0 where the frame has none. */
+uint64_t xf_calltree_address(const struct xf_calltree *tree, struct xf_frame_id frame);
 
 struct xf_node {
 	struct xf_node_id parent; /* the root's is itself */
@@ -84,6 +100,14 @@ const struct xf_node *xf_calltree_node(const struct xf_calltree *tree, struct xf
 /* Return: the number of children, in order, in *@children. Finished trees only. */
 size_t xf_calltree_children(const struct xf_calltree *tree, struct xf_node_id node,
                             const struct xf_node_id **children);
+
+/* Return: the depth of the deepest node. */
+size_t xf_calltree_height(const struct xf_calltree *tree);
+
+/* Puts the nodes from the root's child down to @node into @path, which has room for as many as the
+ * tree's height. Return: how many they are. */
+size_t xf_calltree_path(const struct xf_calltree *tree, struct xf_node_id node,
+                        struct xf_node_id *path);
 
 /* A walk through a finished tree, each node entered before and left after its children. */
 struct xf_calltree_walk {

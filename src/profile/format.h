@@ -27,7 +27,8 @@ enum xf_chunk_type {
 	/* "key=value\n" lines, UTF-8: host, xen.version, xen.build-id, xen.commandline, pcpus,
 	   frequency, tsc.hz, start.tsc, start.time (ns since 1970), sampling.start.tsc,
 	   sampling.end.tsc, end.tsc, text.start, text.end, livepatch.start, livepatch.end,
-	   xenflame.version, recorded.by ...
+	   xenflame.version, recorded.by ...; guests: "all", or the domids between commas of those
+	   whose stacks were to be read.
 	   Later chunks of this type add or replace keys. */
 	XF_CHUNK_INFO = 1,
 	/* symbols of the hypervisor: { u64 address, u32 size, u8 type, NUL-terminated name }* */
@@ -48,7 +49,36 @@ enum xf_chunk_type {
 	XF_CHUNK_LIVEPATCH = 8,
 	/* per pCPU: struct xf_pcpu_skipped; the last chunk of this type counts */
 	XF_CHUNK_SKIPPED = 9,
+	/* a guest's kernel: { u32 number, u32 0, NUL-terminated name as "Linux 6.1.0-44-amd64" } */
+	XF_CHUNK_KERNEL = 10,
+	/* { u32 kernel's number, u32 0 }, then symbols as in XF_CHUNK_SYMBOLS; those of a module
+	   are named "function [module]" */
+	XF_CHUNK_KERNEL_SYMBOLS = 11,
+	/* { u32 kernel's number, u32 0, u64 address } and the machine code from there on */
+	XF_CHUNK_KERNEL_CODE = 12,
+	/* Linux's own unwind table of { u32 kernel's number, u32 bytes of .orc_header (0: there is
+	   none), u64 address and u64 bytes of the code, u64 address and u64 bytes of
+	   .orc_unwind_ip }: .orc_header, .orc_unwind_ip, .orc_unwind */
+	XF_CHUNK_KERNEL_ORC = 13,
+	/* which kernel a domain ran: { u16 domid, u16 0, u32 kernel's number or XF_NO_KERNEL, u64
+	   tsc from which on it holds, u64 what to add to the kernel's addresses } */
+	XF_CHUNK_KERNEL_OF = 14,
+	/* struct xf_clock_pair, any number of them: what the times of 16 and 17 are in TSC values
+	 */
+	XF_CHUNK_CLOCK = 15,
+	/* the control domain's processes: records of struct xf_process_head and what follows it */
+	XF_CHUNK_PROCESSES = 16,
+	/* { u32 CPU of the control domain's, which is its vCPU's number; u32 0 }, then any number
+	   of struct xf_switch */
+	XF_CHUNK_SWITCHES = 17,
+	/* what is known of code of processes: { u32 number of the file, or XF_NO_FILE; u32 pid
+	   whose memory it is where there is no file, else 0 }, then any number of struct
+	   xf_user_code */
+	XF_CHUNK_USER_CODE = 18,
 };
+
+/* In XF_CHUNK_KERNEL_OF: the domain runs a kernel that is not known. */
+#define XF_NO_KERNEL UINT32_MAX
 
 /* The name under which the agent is uploaded, of whatever version. */
 #define XF_AGENT_NAME "xenflame-agent"
@@ -69,6 +99,9 @@ struct xf_record_head {
 enum xf_record_type {
 	XF_RECORD_SAMPLE = 1, /* struct xf_sample with its words */
 	XF_RECORD_IDLE = 2,   /* struct xf_idle_record */
+	/* struct xf_guest_stack with its words; before the sample that it belongs to, with no other
+	   sample in between */
+	XF_RECORD_GUEST_STACK = 3,
 };
 
 /* Ticks that found a pCPU idle since the last such record of that pCPU. */
@@ -93,6 +126,71 @@ struct xf_pcpu_statistics {
 };
 
 #define XF_STATISTICS_CLOSED 1u
+
+/* The same moment by two clocks. */
+struct xf_clock_pair {
+	uint64_t tsc;
+	uint64_t time;  /* CLOCK_MONOTONIC_RAW of the control domain, ns */
+	uint64_t width; /* ticks between the readings of the TSC before and after the time's */
+};
+
+/* In XF_CHUNK_PROCESSES. Records follow each other without padding. */
+struct xf_process_head {
+	uint16_t type;  /* enum xf_process_type */
+	uint16_t size;  /* of what follows this head */
+	uint32_t pid;   /* of the process: its first thread's number */
+	uint64_t time;  /* CLOCK_MONOTONIC_RAW, ns */
+	uint32_t tid;   /* of the thread */
+	uint32_t other; /* see the types; otherwise 0 */
+};
+
+enum xf_process_type {
+	/* It was there when somebody looked, with this name: NUL-terminated. What is mapped in the
+	   process follows where @tid is @pid. */
+	XF_PROCESS_EXISTS = 1,
+	/* Begins, as a copy of its parent; @other: the parent's pid, then u32 its tid. */
+	XF_PROCESS_FORK = 2,
+	/* Is named anew: NUL-terminated; @other is 1 where it runs another program from here on. */
+	XF_PROCESS_COMM = 3,
+	XF_PROCESS_EXIT = 4,
+	/* Code is mapped: { u64 address, u64 bytes, u64 offset in the file }, @other: number of the
+	   file, or XF_NO_FILE. */
+	XF_PROCESS_MAP = 5,
+	/* A file, by a number: NUL-terminated path as its process sees it, and its build-id;
+	   @other: the number. */
+	XF_PROCESS_FILE = 6,
+	/* Of what happened to processes some is not known: { u64 time up to which } */
+	XF_PROCESS_LOST = 7,
+};
+
+#define XF_NO_FILE UINT32_MAX
+
+/* From then on a CPU of the control domain's ran a thread. */
+struct xf_switch {
+	uint64_t time; /* CLOCK_MONOTONIC_RAW, ns */
+	uint32_t pid;  /* 0: it was idle; XF_PID_UNKNOWN: not known from here on */
+	uint32_t tid;
+};
+
+#define XF_PID_UNKNOWN UINT32_MAX
+
+/* One instruction of a process's code, and the frame that is there before it. */
+struct xf_user_code {
+	uint64_t offset; /* in the file; without one the address */
+	uint64_t start;  /* the same, of where the function begins */
+	uint8_t kind;    /* the rest as in struct xf_unwind_row; XF_ROW_INTERRUPT does not occur */
+	uint8_t reason;
+	uint8_t base_rule;
+	uint8_t base_register;
+	uint8_t rbp_rule;
+	uint8_t zero[3];
+	int32_t base_offset;
+	int32_t base_addend;
+	int32_t rbp_offset;
+	/* and the function's name, NUL-terminated; empty: it has none */
+};
+
+#define XF_USER_CODE_BYTES 36u /* without the name */
 
 /* Ticks of one pCPU that were due while no other pCPU was free to send the NMI. */
 struct xf_pcpu_skipped {

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/guest_frames.h"
+#include "profile/guest_stacks.h"
 #include "profile/index.h"
+#include "profile/parts.h"
+#include "profile/processes.h"
 #include "profile/stacks.h"
 
 /* What makes two samples stand on the same node: their place in the tree below Xen's frames, and
@@ -47,6 +51,8 @@ struct builder {
 	struct xf_profile *profile;
 	struct xf_calltree *tree;
 	struct xf_stacks *stacks;
+	struct xf_guest_frames *guest_frames;
+	struct xf_processes *processes;
 	struct known_stack *stacks_known;
 	size_t nr_stacks;
 	size_t allocated_stacks;
@@ -58,6 +64,7 @@ struct builder {
 	size_t allocated_groups;
 	struct xf_index group_index;
 	uint64_t last_tsc;
+	uint64_t period; /* ns between ticks; 0: not known */
 };
 
 /* Whose a sample is. */
@@ -136,7 +143,7 @@ static int find_group(struct builder *builder, const struct owner *owner, struct
 		return -ENOMEM;
 	*group = &profile->groups[profile->nr_groups++];
 	**group = (struct xf_profile_group){
-	        .domain = domain, .vcpu = owner->vcpu, .pcpu = owner->pcpu};
+	        .domain = domain, .domid = owner->domid, .vcpu = owner->vcpu, .pcpu = owner->pcpu};
 	return 0;
 }
 
@@ -237,6 +244,12 @@ static int push_owner(struct builder *builder, const struct owner *owner, struct
 
 /* ---- Xen's frames ---------------------------------------------------------------------------- */
 
+/* Within the instruction that was interrupted, or that called. */
+static uint64_t calling(struct xf_frame frame)
+{
+	return frame.interrupted ? frame.address : frame.address - 1;
+}
+
 /* The frame that an address is shown as, remembered by address. */
 static int intern_frame(struct builder *builder, struct xf_frame frame, bool entering,
                         struct xf_frame_id *interned)
@@ -257,7 +270,8 @@ static int intern_frame(struct builder *builder, struct xf_frame frame, bool ent
 		}
 	}
 	xf_stacks_name(builder->stacks, frame, entering, &place);
-	code = xf_calltree_frame(builder->tree, place.kind, place.name, interned);
+	code = xf_calltree_frame_at(builder->tree, place.kind, place.name,
+	                            builder->options->addresses ? calling(frame) : 0, interned);
 	if (!code)
 		code = reserve((void **)&builder->frames, &builder->allocated_frames,
 		               builder->nr_frames, sizeof(*builder->frames));
@@ -356,6 +370,21 @@ static int find_stack(struct builder *builder, const struct xf_record *record,
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
+/* Counts @count samples of @node at @tsc. */
+static int count_at(struct builder *builder, struct xf_node_id node,
+                    const struct xf_profile_group *group, uint64_t tsc, uint32_t count)
+{
+	struct xf_event event = {.node = node,
+	                         .group = (uint32_t)(group - builder->profile->groups),
+	                         .count = count};
+
+	xf_calltree_count(builder->tree, node, count);
+	if (!builder->options->timeline)
+		return 0;
+	event.time = xf_recording_time(builder->recording, tsc);
+	return xf_timeline_add_ticks(&builder->profile->timeline, event, builder->period);
+}
+
 static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
 {
 	struct owner owner = {.domid = XF_DOMID_IDLE,
@@ -377,8 +406,62 @@ static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
 	if (code)
 		return code;
 	group->counts.idle += idle->count;
-	xf_calltree_count(builder->tree, node, idle->count);
-	return 0;
+	return count_at(builder, node, group, idle->tsc, idle->count);
+}
+
+/* The process that a sample of the control domain's belongs to, above *@node. */
+static int push_process(struct builder *builder, const struct xf_sample *sample,
+                        struct xf_profile_group *group, struct xf_node_id *node)
+{
+	const struct xf_profile_options *options = builder->options;
+	struct xf_process process = {0};
+	const char *name = XF_PROCESS_UNKNOWN;
+	char text[128];
+
+	if (sample->domid != XF_DOMID_CONTROL || !xf_processes_recorded(builder->processes))
+		return 0;
+	if (xf_processes_running(builder->processes, sample->vcpu, sample->tsc, &process))
+		name = xf_process_label(&process, options->by_process, text);
+	group->counts.processes++;
+	group->counts.process_unknown += !process.name;
+	return options->processes ? push(builder, node, XF_FRAME_PROCESS, name) : 0;
+}
+
+/* The guest's own frames, above *@node. */
+static int push_guest(struct builder *builder, const struct xf_record *record,
+                      struct xf_profile_group *group, struct xf_node_id *node)
+{
+	const struct xf_sample *sample = &record->sample;
+	struct xf_guest_frames_pushed pushed = {0};
+	char text[16];
+	const char *name = xf_domain_name(builder->recording, sample->domid, sample->tsc, text);
+	int code = xf_guest_frames_push(builder->guest_frames, record, name, node, &pushed);
+
+	group->counts.stacks++;
+	group->counts.kernel_incomplete += pushed.incomplete;
+	group->counts.user += pushed.user;
+	group->counts.user_unknown += pushed.user_unknown;
+	group->counts.user_incomplete += pushed.user_incomplete;
+	return code;
+}
+
+/* Where the vCPU was switched away before its stacks could be read, that is said in their place. */
+static int push_switched_away(struct builder *builder, const struct xf_record *record,
+                              struct xf_profile_group *group, struct xf_node_id *node)
+{
+	if (!xf_guest_switched_away(builder->recording, &record->sample))
+		return 0;
+	group->counts.switched_away++;
+	return push(builder, node, XF_FRAME_INCOMPLETE, XF_GUEST_SWITCHED_AWAY);
+}
+
+static int add_guest(struct builder *builder, const struct xf_record *record,
+                     struct xf_profile_group *group, struct xf_node_id *node)
+{
+	if (builder->options->without_guests)
+		return 0;
+	return record->guest.nr ? push_guest(builder, record, group, node)
+	                        : push_switched_away(builder, record, group, node);
 }
 
 static int add_sample(struct builder *builder, const struct xf_record *record)
@@ -398,8 +481,15 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		return code;
 	if (!group)
 		return 0;
+	if (!idle)
+		code = push_process(builder, sample, group, &node);
+	if (!code && !idle)
+		code = add_guest(builder, record, group, &node);
+	if (code)
+		return code;
 	if (sample->flags & XF_SAMPLE_GUEST) {
-		code = push(builder, &node, XF_FRAME_GUEST, xf_sample_guest_name(sample));
+		if (!record->guest.nr || builder->options->without_guests)
+			code = push(builder, &node, XF_FRAME_GUEST, xf_sample_guest_name(sample));
 		group->counts.guest++;
 	} else {
 		code = find_stack(builder, record, node, &stack);
@@ -408,9 +498,7 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		group->counts.incomplete += stack.incomplete;
 		group->counts.unnamed += stack.unnamed;
 	}
-	if (!code)
-		xf_calltree_count(builder->tree, node, 1);
-	return code;
+	return code ? code : count_at(builder, node, group, sample->tsc, 1);
 }
 
 static int add_records(struct builder *builder)
@@ -460,18 +548,28 @@ static const char *text_of(const struct xf_recording *recording, const char *key
 	return value ? value : "";
 }
 
-static void count_samples(struct xf_profile *profile)
+/* All counts alike, so that none is forgotten. */
+static void add_counts(struct xf_profile_counts *sum, const struct xf_profile_counts *counts)
 {
-	for (size_t i = 0; i < profile->nr_groups; i++) {
-		const struct xf_profile_counts *counts = &profile->groups[i].counts;
+	enum {
+		NR = sizeof(*sum) / sizeof(uint64_t)
+	};
+	uint64_t sums[NR], more[NR];
 
-		profile->counts.guest += counts->guest;
-		profile->counts.xen += counts->xen;
-		profile->counts.idle += counts->idle;
-		profile->counts.incomplete += counts->incomplete;
-		profile->counts.unnamed += counts->unnamed;
-	}
-	profile->samples = profile->counts.guest + profile->counts.xen + profile->counts.idle;
+	_Static_assert(sizeof(sums) == sizeof(*sum), "counts and nothing else");
+	memcpy(sums, sum, sizeof(sums));
+	memcpy(more, counts, sizeof(more));
+	for (size_t i = 0; i < NR; i++)
+		sums[i] += more[i];
+	memcpy(sum, sums, sizeof(sums));
+}
+
+void xf_profile_count(struct xf_profile *profile)
+{
+	for (size_t i = 0; i < profile->nr_groups; i++)
+		add_counts(&profile->counts, &profile->groups[i].counts);
+	profile->samples = profile->counts.guest + profile->counts.xen + profile->counts.idle +
+	                   profile->counts.other;
 }
 
 static bool wants_pcpu(const struct builder *builder, uint32_t pcpu)
@@ -489,10 +587,13 @@ static void count_missing(struct builder *builder)
 	        xf_recording_skipped(builder->recording, &nr_skipped);
 
 	for (size_t i = 0; i < nr; i++) {
-		if (wants_pcpu(builder, statistics[i].pcpu))
-			profile->lost += statistics[i].lost_slot + statistics[i].lost_nmi +
-			                 statistics[i].lost_trace;
+		if (!wants_pcpu(builder, statistics[i].pcpu))
+			continue;
+		profile->losses.slot += statistics[i].lost_slot;
+		profile->losses.nmi += statistics[i].lost_nmi;
+		profile->losses.trace += statistics[i].lost_trace;
 	}
+	profile->lost = profile->losses.slot + profile->losses.nmi + profile->losses.trace;
 	for (size_t i = 0; i < nr_skipped; i++) {
 		if (wants_pcpu(builder, skipped[i].pcpu))
 			profile->skipped += skipped[i].ticks;
@@ -507,7 +608,7 @@ static void keep_books(struct builder *builder)
 	struct xf_profile *profile = builder->profile;
 	uint64_t end = xf_recording_info_number(recording, "end.tsc", builder->last_tsc);
 
-	count_samples(profile);
+	xf_profile_count(profile);
 	count_missing(builder);
 	profile->frequency = xf_recording_info_number(recording, "frequency", 0);
 	profile->start_time = xf_recording_start_time(recording);
@@ -519,9 +620,30 @@ static void keep_books(struct builder *builder)
 	profile->build_id = text_of(recording, "xen.build-id");
 }
 
+/* Groups get their order, and the timeline's events follow them. Return: 0 or -ENOMEM. */
+int xf_profile_order_groups(struct xf_profile *profile)
+{
+	uint32_t *places = calloc(profile->nr_groups, sizeof(*places));
+	int code;
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->nr_groups; i++)
+		profile->groups[i].found = (uint32_t)i;
+	qsort_r(profile->groups, profile->nr_groups, sizeof(*profile->groups), compare_groups,
+	        profile->tree);
+	for (size_t i = 0; i < profile->nr_groups; i++)
+		places[profile->groups[i].found] = (uint32_t)i;
+	code = xf_timeline_finish(&profile->timeline, places);
+	free(places);
+	return code;
+}
+
 static void free_builder(struct builder *builder)
 {
 	xf_stacks_free(builder->stacks);
+	xf_guest_frames_free(builder->guest_frames);
+	xf_processes_free(builder->processes);
 	free(builder->stacks_known);
 	free(builder->frames);
 	xf_index_free(&builder->stack_index);
@@ -529,18 +651,36 @@ static void free_builder(struct builder *builder)
 	xf_index_free(&builder->group_index);
 }
 
+/* Return: 0 or -ENOMEM; free_builder is due in both cases. */
+static int start_builder(struct builder *builder)
+{
+	const struct xf_recording *recording = builder->recording;
+
+	builder->profile = calloc(1, sizeof(*builder->profile));
+	builder->tree = xf_calltree_new();
+	if (!builder->profile || !builder->tree ||
+	    xf_processes_make(xf_recording_processes(recording), xf_recording_tsc_hz(recording),
+	                      &builder->processes))
+		return -ENOMEM;
+	builder->guest_frames = xf_guest_frames_new(recording, builder->processes, builder->tree);
+	return builder->guest_frames ? 0 : -ENOMEM;
+}
+
 int xf_profile_build(const struct xf_recording *recording, const struct xf_profile_options *options,
                      struct xf_profile **profile, struct xf_error *error)
 {
-	struct builder builder = {.recording = recording, .options = options};
+	uint64_t frequency = xf_recording_info_number(recording, "frequency", 0);
+	struct builder builder = {.recording = recording,
+	                          .options = options,
+	                          .period = frequency ? 1000000000 / frequency : 0};
 	int code;
 
-	builder.profile = calloc(1, sizeof(*builder.profile));
-	builder.tree = xf_calltree_new();
-	if (!builder.profile || !builder.tree) {
+	code = start_builder(&builder);
+	if (code) {
+		free_builder(&builder);
 		free(builder.profile);
 		xf_calltree_free(builder.tree);
-		return xf_fail(error, -ENOMEM, "no memory for the profile");
+		return xf_fail(error, code, "no memory for the profile");
 	}
 	builder.profile->tree = builder.tree;
 	code = xf_stacks_new(recording, &builder.stacks, error);
@@ -555,9 +695,9 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 		keep_books(&builder);
 		if (!builder.profile->samples)
 			code = xf_profile_refuse(recording, options, error);
-		else
-			qsort_r(builder.profile->groups, builder.profile->nr_groups,
-			        sizeof(*builder.profile->groups), compare_groups, builder.tree);
+		else if (xf_profile_order_groups(builder.profile) ||
+		         (options->addresses && xf_profile_take_images(builder.profile, recording)))
+			code = xf_fail(error, -ENOMEM, "no memory for the profile");
 	}
 	free_builder(&builder);
 	if (code) {
@@ -568,11 +708,24 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 	return 0;
 }
 
+uint64_t xf_profile_nanoseconds(const struct xf_profile *profile, uint64_t count)
+{
+	uint64_t time;
+
+	if (!profile->frequency)
+		return 0;
+	if (__builtin_mul_overflow(count, 1000000000 / profile->frequency, &time))
+		return UINT64_MAX;
+	return time;
+}
+
 void xf_profile_free(struct xf_profile *profile)
 {
 	if (!profile)
 		return;
 	xf_calltree_free(profile->tree);
+	xf_timeline_free(&profile->timeline);
 	free(profile->groups);
+	free(profile->images);
 	free(profile);
 }

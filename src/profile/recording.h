@@ -19,6 +19,10 @@
 
 #include "base/error.h"
 #include "profile/format.h"
+#include "profile/kernels.h"
+#include "profile/pieces.h"
+#include "profile/process_events.h"
+#include "profile/user_code.h"
 #include "symbol/symbols.h"
 #include "unwind/unwind.h"
 #include "xenflame/sample.h"
@@ -84,8 +88,37 @@ int xf_recording_write_livepatch(struct xf_recording_writer *writer,
 int xf_recording_write_domain(struct xf_recording_writer *writer,
                               const struct xf_recording_domain *domain);
 
+/* A kernel of guests, by any @number but XF_NO_KERNEL, under which more of it follows. */
+int xf_recording_write_kernel(struct xf_recording_writer *writer, uint32_t number,
+                              const char *name);
+
+/* All of a finished table, compressed; see XF_CHUNK_KERNEL_SYMBOLS. */
+int xf_recording_write_kernel_symbols(struct xf_recording_writer *writer, uint32_t number,
+                                      const struct xf_symbols *symbols);
+
+/* Machine code of it that its ORC says nothing of: of modules, and what is made at run time. */
+int xf_recording_write_kernel_code(struct xf_recording_writer *writer, uint32_t number,
+                                   const struct xf_code *code);
+
+/* Its own unwind table, which is for @code, whose bytes are not looked at. */
+int xf_recording_write_kernel_orc(struct xf_recording_writer *writer, uint32_t number,
+                                  const struct xf_code *code, const struct xf_orc *orc);
+
+/* Who runs it, or since when it is not known what he runs. Without @of->order. */
+int xf_recording_write_kernel_of(struct xf_recording_writer *writer,
+                                 const struct xf_recording_kernel_of *of);
+
+/* The content of a chunk of any type whose bytes are ready; profile/process_writer.h. */
+int xf_recording_write_bytes(struct xf_recording_writer *writer, enum xf_chunk_type type,
+                             const void *bytes, size_t size);
+
 /* @sample->bytes tells how much is there. Buffered. */
 int xf_recording_write_sample(struct xf_recording_writer *writer, const struct xf_sample *sample);
+
+/* One of a guest's stacks, before the sample that it belongs to; from the innermost outwards.
+ * @stack->bytes tells how much is there. Buffered. */
+int xf_recording_write_guest_stack(struct xf_recording_writer *writer,
+                                   const struct xf_guest_stack *stack);
 
 /* Buffered. */
 int xf_recording_write_idle(struct xf_recording_writer *writer, const struct xf_idle_record *idle);
@@ -132,6 +165,7 @@ struct xf_recording_state {
 	uint64_t damaged;        /* chunks and records left out because they make no sense */
 	uint64_t unknown_chunks; /* skipped: written by a later version */
 	uint64_t unknown_records;
+	uint64_t stray_stacks; /* of guests, without their sample or more than one can have */
 };
 struct xf_recording_state xf_recording_state(const struct xf_recording *recording);
 
@@ -171,6 +205,21 @@ const struct xf_pcpu_statistics *xf_recording_statistics(const struct xf_recordi
 const struct xf_pcpu_skipped *xf_recording_skipped(const struct xf_recording *recording,
                                                    size_t *nr);
 
+/* Were the stacks of that domain to be read? */
+bool xf_recording_reads_guest(const struct xf_recording *recording, uint16_t domid);
+
+/* The kernels that domains ran; never NULL. */
+const struct xf_kernels *xf_recording_kernels(const struct xf_recording *recording);
+
+/* The control domain's processes; never NULL. */
+const struct xf_process_events *xf_recording_processes(const struct xf_recording *recording);
+
+/* What is known of their code; never NULL. */
+const struct xf_user_places *xf_recording_user_code(const struct xf_recording *recording);
+
+/* Ticks of the TSC in a second; never 0. */
+uint64_t xf_recording_tsc_hz(const struct xf_recording *recording);
+
 /* One record, aligned and proven: @sample->bytes and the words agree. */
 struct xf_record {
 	enum xf_record_type type;
@@ -181,12 +230,14 @@ struct xf_record {
 	};
 	unsigned int nr_words;
 	const uint8_t *raw; /* the same bytes in the recording, unaligned, to compare by */
+	struct xf_guest_pieces guest; /* the guest's stacks at a sample */
 };
 
 /* Where an iteration stands; start with a zeroed one. */
 struct xf_record_iterator {
 	size_t chunk;
 	size_t position;
+	struct xf_guest_pieces waiting; /* for their sample */
 };
 
 /* Return: true and the next record in the order of the file; false at the end. */

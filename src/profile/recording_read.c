@@ -8,6 +8,10 @@
 #include <zstd.h>
 
 #include "base/cursor.h"
+#include "profile/grow.h"
+#include "profile/kernels.h"
+#include "profile/pieces.h"
+#include "profile/process_events.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "recordings are little-endian; records are copied as they lie in memory"
@@ -47,9 +51,13 @@ struct xf_recording {
 	size_t nr_statistics;
 	struct xf_pcpu_skipped *skipped;
 	size_t nr_skipped;
+	struct xf_kernels kernels;
+	struct xf_process_events processes;
+	struct xf_user_places user_code;
 	struct samples *samples;
 	size_t nr_samples;
-	uint8_t **unpacked; /* what code points into */
+	struct xf_guest_pieces waiting; /* for their sample, while chunks are read */
+	uint8_t **unpacked;             /* what code points into */
 	size_t nr_unpacked;
 	size_t unpacked_bytes;
 	uint64_t written_tsc; /* when the file was begun */
@@ -64,37 +72,42 @@ struct chunk {
 	bool whole;
 };
 
-/* Makes room for one more element in the array at @array, which grows in powers of two.
-   Return: the new element, zeroed; NULL without memory. */
-static void *grow(void **array, size_t nr, size_t size)
-{
-	if (!(nr & (nr - 1))) {
-		void *grown = reallocarray(*array, nr ? nr * 2 : 1, size);
-
-		if (!grown)
-			return NULL;
-		*array = grown;
-	}
-	memset((char *)*array + nr * size, 0, size);
-	return (char *)*array + nr * size;
-}
-
-#define GROW(array, nr) grow((void **)&(array), (nr), sizeof(*(array)))
-
 /* ---- Records -----------------------------------------------------------------------------------
  */
 
-/* Return: whether decode would take the record; looks at no more than its head. */
+static bool is_known(struct xf_record_head head)
+{
+	return head.type == XF_RECORD_SAMPLE || head.type == XF_RECORD_IDLE ||
+	       head.type == XF_RECORD_GUEST_STACK;
+}
+
+/* Return: whether decode would take the record, of a known type; looks at no more than its head. */
 static bool is_sound(struct xf_record_head head, const uint8_t *bytes)
 {
 	struct xf_cursor cursor = xf_cursor_over(bytes, head.size);
 
+	if (head.type == XF_RECORD_GUEST_STACK)
+		return xf_guest_piece_is_sound(bytes, head.size);
 	if (head.type == XF_RECORD_IDLE)
 		return head.size == sizeof(struct xf_idle_record);
 	xf_cursor_u32(&cursor);
 	return head.size >= XF_SAMPLE_HEAD_BYTES &&
 	       head.size <= XF_SAMPLE_HEAD_BYTES + 8 * XF_MAX_WORDS &&
 	       (head.size - XF_SAMPLE_HEAD_BYTES) % 8 == 0 && xf_cursor_u16(&cursor) == head.size;
+}
+
+/* Counts the guests' stacks that go with no sample. */
+static void scan_stacks(struct xf_recording *recording, struct xf_record_head head,
+                        const uint8_t *bytes)
+{
+	struct xf_guest_pieces taken;
+
+	if (head.type == XF_RECORD_GUEST_STACK)
+		recording->state.stray_stacks +=
+		        xf_guest_pieces_add(&recording->waiting, bytes, head.size);
+	else if (head.type == XF_RECORD_SAMPLE)
+		recording->state.stray_stacks +=
+		        xf_guest_pieces_take(&recording->waiting, bytes, &taken);
 }
 
 /* Counts what xf_recording_next will leave out. */
@@ -111,10 +124,12 @@ static void scan_records(struct xf_recording *recording, const struct samples *s
 		bytes = xf_cursor_take(&cursor, head.size);
 		if (cursor.failed)
 			recording->state.damaged += whole;
-		else if (head.type != XF_RECORD_SAMPLE && head.type != XF_RECORD_IDLE)
+		else if (!is_known(head))
 			recording->state.unknown_records++;
 		else if (!is_sound(head, bytes))
 			recording->state.damaged++;
+		else
+			scan_stacks(recording, head, bytes);
 	}
 }
 
@@ -143,7 +158,7 @@ static int read_pair(struct xf_recording *recording, const char *line, size_t si
 			return 0;
 		}
 	}
-	pair = GROW(recording->info, recording->nr_info);
+	pair = XF_GROW(recording->info, recording->nr_info);
 	if (!pair) {
 		free(copy);
 		return -ENOMEM;
@@ -203,7 +218,7 @@ static int read_code(struct xf_recording *recording, struct chunk *chunk)
 		recording->state.damaged += chunk->whole;
 		return 0;
 	}
-	code = GROW(recording->code, recording->nr_code);
+	code = XF_GROW(recording->code, recording->nr_code);
 	if (!code)
 		return -ENOMEM;
 	*code = (struct xf_code){
@@ -223,7 +238,7 @@ static int read_livepatch(struct xf_recording *recording, struct chunk *chunk)
 		recording->state.damaged += chunk->whole;
 		return 0;
 	}
-	livepatch = GROW(recording->livepatches, recording->nr_livepatches);
+	livepatch = XF_GROW(recording->livepatches, recording->nr_livepatches);
 	if (!livepatch)
 		return -ENOMEM;
 	*livepatch = read;
@@ -249,7 +264,7 @@ static int read_domain(struct xf_recording *recording, struct chunk *chunk)
 		recording->state.damaged += chunk->whole;
 		return 0;
 	}
-	domain = GROW(recording->domains, recording->nr_domains);
+	domain = XF_GROW(recording->domains, recording->nr_domains);
 	if (!domain)
 		return -ENOMEM;
 	*domain = read;
@@ -264,7 +279,7 @@ static int read_samples(struct xf_recording *recording, struct chunk *chunk)
 
 	if (!size)
 		return 0;
-	samples = GROW(recording->samples, recording->nr_samples);
+	samples = XF_GROW(recording->samples, recording->nr_samples);
 	if (!samples)
 		return -ENOMEM;
 	*samples = (struct samples){.bytes = xf_cursor_take(&chunk->content, size), .size = size};
@@ -308,6 +323,34 @@ static int read_skipped(struct xf_recording *recording, struct chunk *chunk)
 	                  (void **)&recording->skipped, &recording->nr_skipped);
 }
 
+/* @code is of a reader that keeps what makes sense. */
+static int count_damage(struct xf_recording *recording, const struct chunk *chunk, int code)
+{
+	if (code != -EBADMSG)
+		return code;
+	recording->state.damaged += chunk->whole;
+	return 0;
+}
+
+static int read_kernel(struct xf_recording *recording, struct chunk *chunk)
+{
+	return count_damage(recording, chunk,
+	                    xf_kernels_read(&recording->kernels, chunk->type, chunk->content));
+}
+
+static int read_user_code(struct xf_recording *recording, struct chunk *chunk)
+{
+	return count_damage(recording, chunk,
+	                    xf_user_code_read(&recording->user_code, chunk->content));
+}
+
+static int read_processes(struct xf_recording *recording, struct chunk *chunk)
+{
+	return count_damage(
+	        recording, chunk,
+	        xf_process_events_read(&recording->processes, chunk->type, chunk->content));
+}
+
 /* Replaces the chunk's compressed content by what it unpacks to. Damage in the middle leaves what
    came before it. */
 static int unpack(struct xf_recording *recording, struct chunk *chunk)
@@ -315,7 +358,7 @@ static int unpack(struct xf_recording *recording, struct chunk *chunk)
 	ZSTD_inBuffer input = {.src = chunk->content.bytes, .size = chunk->content.size};
 	ZSTD_outBuffer output = {0};
 	ZSTD_DStream *stream = ZSTD_createDStream();
-	uint8_t **slot = GROW(recording->unpacked, recording->nr_unpacked);
+	uint8_t **slot = XF_GROW(recording->unpacked, recording->nr_unpacked);
 	size_t left = UNPACKED_MAX - recording->unpacked_bytes;
 	size_t result = 1;
 
@@ -358,6 +401,11 @@ static int read_chunk(struct xf_recording *recording, struct chunk *chunk)
 	        [XF_CHUNK_CODE] = read_code,           [XF_CHUNK_DOMAIN] = read_domain,
 	        [XF_CHUNK_SAMPLES] = read_samples,     [XF_CHUNK_STATISTICS] = read_statistics,
 	        [XF_CHUNK_LIVEPATCH] = read_livepatch, [XF_CHUNK_SKIPPED] = read_skipped,
+	        [XF_CHUNK_KERNEL] = read_kernel,       [XF_CHUNK_KERNEL_SYMBOLS] = read_kernel,
+	        [XF_CHUNK_KERNEL_CODE] = read_kernel,  [XF_CHUNK_KERNEL_ORC] = read_kernel,
+	        [XF_CHUNK_KERNEL_OF] = read_kernel,    [XF_CHUNK_CLOCK] = read_processes,
+	        [XF_CHUNK_PROCESSES] = read_processes, [XF_CHUNK_SWITCHES] = read_processes,
+	        [XF_CHUNK_USER_CODE] = read_user_code,
 	};
 	int code = 0;
 
@@ -464,6 +512,9 @@ int xf_recording_open(const void *bytes, size_t size, struct xf_recording **reco
 		return xf_fail(error, code, "no memory to read the recording");
 	}
 	xf_symbols_finish(made->symbols);
+	xf_kernels_finish(&made->kernels);
+	xf_process_events_finish(&made->processes);
+	xf_user_code_finish(&made->user_code);
 	if (made->nr_domains)
 		qsort(made->domains, made->nr_domains, sizeof(*made->domains), compare_domains);
 	made->written_tsc = xf_recording_info_number(made, "start.tsc", 0);
@@ -490,6 +541,9 @@ void xf_recording_free(struct xf_recording *recording)
 	free(recording->domains);
 	free(recording->statistics);
 	free(recording->skipped);
+	xf_kernels_free(&recording->kernels);
+	xf_process_events_free(&recording->processes);
+	xf_user_code_free(&recording->user_code);
 	free(recording->samples);
 	xf_symbols_free(recording->symbols);
 	free(recording);
@@ -587,6 +641,26 @@ const struct xf_pcpu_skipped *xf_recording_skipped(const struct xf_recording *re
 	return recording->skipped;
 }
 
+const struct xf_kernels *xf_recording_kernels(const struct xf_recording *recording)
+{
+	return &recording->kernels;
+}
+
+const struct xf_process_events *xf_recording_processes(const struct xf_recording *recording)
+{
+	return &recording->processes;
+}
+
+const struct xf_user_places *xf_recording_user_code(const struct xf_recording *recording)
+{
+	return &recording->user_code;
+}
+
+uint64_t xf_recording_tsc_hz(const struct xf_recording *recording)
+{
+	return recording->tsc_hz;
+}
+
 /* Nanoseconds from one TSC value to another, 0 where that is the earlier one. */
 static uint64_t time_between(const struct xf_recording *recording, uint64_t from, uint64_t to)
 {
@@ -612,15 +686,20 @@ uint64_t xf_recording_time(const struct xf_recording *recording, uint64_t tsc)
 	return time_between(recording, recording->start_tsc, tsc);
 }
 
-/* Copies a sound record to where it is aligned. */
-static void decode(struct xf_record *record, struct xf_record_head head, const uint8_t *bytes)
+/* Copies a sound record, of a sample or of idle ticks, to where it is aligned. */
+static void decode(struct xf_record_iterator *iterator, struct xf_record *record,
+                   struct xf_record_head head, const uint8_t *bytes)
 {
 	record->type = head.type;
 	record->raw = bytes;
 	record->nr_words = 0;
+	record->guest.nr = 0;
 	memcpy(record->storage, bytes, head.size);
-	if (head.type == XF_RECORD_SAMPLE)
-		record->nr_words = (head.size - XF_SAMPLE_HEAD_BYTES) / 8;
+	if (head.type != XF_RECORD_SAMPLE)
+		return;
+	record->nr_words = (head.size - XF_SAMPLE_HEAD_BYTES) / 8;
+	if (iterator->waiting.nr)
+		xf_guest_pieces_take(&iterator->waiting, bytes, &record->guest);
 }
 
 bool xf_recording_next(const struct xf_recording *recording, struct xf_record_iterator *iterator,
@@ -642,11 +721,33 @@ bool xf_recording_next(const struct xf_recording *recording, struct xf_record_it
 			continue;
 		}
 		iterator->position = cursor.position;
-		if ((head.type == XF_RECORD_SAMPLE || head.type == XF_RECORD_IDLE) &&
-		    is_sound(head, bytes)) {
-			decode(record, head, bytes);
-			return true;
+		if (!is_known(head) || !is_sound(head, bytes))
+			continue;
+		if (head.type == XF_RECORD_GUEST_STACK) {
+			xf_guest_pieces_add(&iterator->waiting, bytes, head.size);
+			continue;
 		}
+		decode(iterator, record, head, bytes);
+		return true;
 	}
 	return false;
+}
+
+bool xf_recording_reads_guest(const struct xf_recording *recording, uint16_t domid)
+{
+	const char *next = xf_recording_info(recording, "guests");
+	char *end;
+
+	if (!next)
+		return false;
+	if (strcmp(next, "all") == 0)
+		return true;
+	for (;; next = end + 1) {
+		unsigned long number = strtoul(next, &end, 10);
+
+		if (end != next && number == domid)
+			return true;
+		if (*end != ',')
+			return false;
+	}
 }

@@ -82,6 +82,12 @@ static int put_chunk_in_order(struct xf_recording_writer *writer, enum xf_chunk_
 	return code ? code : put_chunk(writer, type, 0, bytes, size);
 }
 
+int xf_recording_write_bytes(struct xf_recording_writer *writer, enum xf_chunk_type type,
+                             const void *bytes, size_t size)
+{
+	return put_chunk_in_order(writer, type, bytes, size);
+}
+
 static int put_compressed(struct xf_recording_writer *writer, enum xf_chunk_type type,
                           const struct buffer *content)
 {
@@ -166,9 +172,8 @@ int xf_recording_write_info(struct xf_recording_writer *writer, const char *key,
 	return code;
 }
 
-int xf_recording_write_symbols(struct xf_recording_writer *writer, const struct xf_symbols *symbols)
+static int add_symbols(struct buffer *content, const struct xf_symbols *symbols)
 {
-	struct buffer content = {0};
 	int code = 0;
 
 	for (size_t i = 0; !code && i < xf_symbols_count(symbols); i++) {
@@ -177,14 +182,22 @@ int xf_recording_write_symbols(struct xf_recording_writer *writer, const struct 
 		uint32_t size = symbol->size > UINT32_MAX ? UINT32_MAX : (uint32_t)symbol->size;
 
 		size = htole32(size);
-		code = buffer_add(&content, &address, sizeof(address));
+		code = buffer_add(content, &address, sizeof(address));
 		if (!code)
-			code = buffer_add(&content, &size, sizeof(size));
+			code = buffer_add(content, &size, sizeof(size));
 		if (!code)
-			code = buffer_add(&content, &symbol->type, 1);
+			code = buffer_add(content, &symbol->type, 1);
 		if (!code)
-			code = buffer_add(&content, symbol->name, strlen(symbol->name) + 1);
+			code = buffer_add(content, symbol->name, strlen(symbol->name) + 1);
 	}
+	return code;
+}
+
+int xf_recording_write_symbols(struct xf_recording_writer *writer, const struct xf_symbols *symbols)
+{
+	struct buffer content = {0};
+	int code = add_symbols(&content, symbols);
+
 	if (!code)
 		code = put_compressed(writer, XF_CHUNK_SYMBOLS, &content);
 	free(content.bytes);
@@ -245,6 +258,114 @@ int xf_recording_write_domain(struct xf_recording_writer *writer,
 	return code;
 }
 
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+static int add_u32(struct buffer *content, uint32_t value)
+{
+	value = htole32(value);
+	return buffer_add(content, &value, sizeof(value));
+}
+
+static int add_u64(struct buffer *content, uint64_t value)
+{
+	value = htole64(value);
+	return buffer_add(content, &value, sizeof(value));
+}
+
+/* Chunks of a kernel begin with its number and a word that may be of use to them. */
+static int begin_kernel(struct buffer *content, uint32_t number, uint32_t word)
+{
+	int code = number == XF_NO_KERNEL ? -EINVAL : add_u32(content, number);
+
+	return code ? code : add_u32(content, word);
+}
+
+int xf_recording_write_kernel(struct xf_recording_writer *writer, uint32_t number, const char *name)
+{
+	struct buffer content = {0};
+	int code = begin_kernel(&content, number, 0);
+
+	if (!code)
+		code = buffer_add(&content, name, strlen(name) + 1);
+	if (!code)
+		code = put_chunk_in_order(writer, XF_CHUNK_KERNEL, content.bytes, content.used);
+	free(content.bytes);
+	return code;
+}
+
+int xf_recording_write_kernel_symbols(struct xf_recording_writer *writer, uint32_t number,
+                                      const struct xf_symbols *symbols)
+{
+	struct buffer content = {0};
+	int code = begin_kernel(&content, number, 0);
+
+	if (!code)
+		code = add_symbols(&content, symbols);
+	if (!code)
+		code = put_compressed(writer, XF_CHUNK_KERNEL_SYMBOLS, &content);
+	free(content.bytes);
+	return code;
+}
+
+int xf_recording_write_kernel_code(struct xf_recording_writer *writer, uint32_t number,
+                                   const struct xf_code *code)
+{
+	struct buffer content = {0};
+	int result = begin_kernel(&content, number, 0);
+
+	if (!result)
+		result = add_u64(&content, code->address);
+	if (!result)
+		result = buffer_add(&content, code->bytes, code->size);
+	if (!result)
+		result = put_compressed(writer, XF_CHUNK_KERNEL_CODE, &content);
+	free(content.bytes);
+	return result;
+}
+
+int xf_recording_write_kernel_orc(struct xf_recording_writer *writer, uint32_t number,
+                                  const struct xf_code *code, const struct xf_orc *orc)
+{
+	size_t header_size = orc->header ? orc->header_size : 0;
+	const uint64_t numbers[] = {code->address, code->size, orc->places_address,
+	                            orc->places_size};
+	struct buffer content = {0};
+	int result = begin_kernel(&content, number, (uint32_t)header_size);
+
+	for (size_t i = 0; !result && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		result = add_u64(&content, numbers[i]);
+	if (!result)
+		result = buffer_add(&content, orc->header, header_size);
+	if (!result)
+		result = buffer_add(&content, orc->places, orc->places_size);
+	if (!result)
+		result = buffer_add(&content, orc->entries, orc->entries_size);
+	if (!result)
+		result = put_compressed(writer, XF_CHUNK_KERNEL_ORC, &content);
+	free(content.bytes);
+	return result;
+}
+
+int xf_recording_write_kernel_of(struct xf_recording_writer *writer,
+                                 const struct xf_recording_kernel_of *of)
+{
+	struct buffer content = {0};
+	int code = add_u32(&content, of->domid);
+
+	if (!code)
+		code = add_u32(&content, of->kernel);
+	if (!code)
+		code = add_u64(&content, of->tsc);
+	if (!code)
+		code = add_u64(&content, of->slide);
+	if (!code)
+		code = put_chunk_in_order(writer, XF_CHUNK_KERNEL_OF, content.bytes, content.used);
+	free(content.bytes);
+	return code;
+}
+
+/* ---- Samples --------------------------------------------------------------------------------- */
+
 static int flush_samples(struct xf_recording_writer *writer)
 {
 	int code;
@@ -284,6 +405,15 @@ int xf_recording_write_sample(struct xf_recording_writer *writer, const struct x
 	    (sample->bytes - XF_SAMPLE_HEAD_BYTES) % 8)
 		return -EINVAL;
 	return add_record(writer, XF_RECORD_SAMPLE, sample, sample->bytes);
+}
+
+int xf_recording_write_guest_stack(struct xf_recording_writer *writer,
+                                   const struct xf_guest_stack *stack)
+{
+	if (stack->bytes < XF_GUEST_HEAD_BYTES ||
+	    !xf_guest_piece_is_sound((const uint8_t *)stack, stack->bytes))
+		return -EINVAL;
+	return add_record(writer, XF_RECORD_GUEST_STACK, stack, stack->bytes);
 }
 
 int xf_recording_write_idle(struct xf_recording_writer *writer, const struct xf_idle_record *idle)

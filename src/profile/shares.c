@@ -2,6 +2,7 @@
 #include "profile/shares.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,4 +122,42 @@ int xf_shares_callees(const struct xf_calltree *tree, struct xf_frame_id frame,
                       struct xf_share **shares, size_t *nr)
 {
 	return neighbours(tree, frame, false, shares, nr);
+}
+
+struct order {
+	const struct xf_calltree *tree;
+	const struct xf_sort *sort;
+	bool functions; /* some of them have time of their own */
+};
+
+static int compare_in_order(const void *left, const void *right, void *context)
+{
+	const struct xf_share *shares[2] = {left, right};
+	const struct order *order = context;
+	struct xf_sort_line lines[2];
+	int result;
+
+	for (size_t i = 0; i < 2; i++)
+		lines[i] = (struct xf_sort_line){
+		        .self = shares[i]->self,
+		        .total = shares[i]->total,
+		        .samples = order->functions ? shares[i]->self : shares[i]->total,
+		        .name = xf_calltree_name(order->tree, shares[i]->frame),
+		        .kind = xf_calltree_kind(order->tree, shares[i]->frame)};
+	result = xf_sort_compare(order->sort, &lines[0], &lines[1]);
+	if (result)
+		return result;
+	return shares[0]->frame.index < shares[1]->frame.index ? -1 : 1;
+}
+
+void xf_shares_sort(const struct xf_calltree *tree, const struct xf_sort *sort,
+                    struct xf_share *shares, size_t nr)
+{
+	struct order order = {.tree = tree, .sort = sort};
+
+	if (!sort->nr)
+		return;
+	for (size_t i = 0; i < nr; i++)
+		order.functions = order.functions || shares[i].self;
+	qsort_r(shares, nr, sizeof(*shares), compare_in_order, &order);
 }

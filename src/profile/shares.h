@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "profile/calltree.h"
+#include "profile/sort.h"
 
 struct xf_share {
 	struct xf_frame_id frame; /* the root's where there is no caller, or no callee */
@@ -32,5 +33,10 @@ int xf_shares_callers(const struct xf_calltree *tree, struct xf_frame_id frame,
 /* Whom @frame called, by its innermost call; samples that ended in it are the root's share. */
 int xf_shares_callees(const struct xf_calltree *tree, struct xf_frame_id frame,
                       struct xf_share **shares, size_t *nr);
+
+/* Puts shares in another order; "samples" is what ended in a function, or what passed between it
+ * and its neighbour. Without keys nothing happens. */
+void xf_shares_sort(const struct xf_calltree *tree, const struct xf_sort *sort,
+                    struct xf_share *shares, size_t nr);
 
 #endif

@@ -224,6 +224,11 @@ const struct xf_symbol *xf_symbols_by_name(const struct xf_symbols *symbols, con
 	return &symbols->sorted[symbols->by_name[low]];
 }
 
+size_t xf_symbols_first(const struct xf_symbols *symbols, uint64_t address)
+{
+	return address && symbols->sorted ? count_up_to(symbols, address - 1) : 0;
+}
+
 size_t xf_symbols_count(const struct xf_symbols *symbols)
 {
 	return symbols->nr;
@@ -254,4 +259,16 @@ bool xf_symbol_goes_by(const char *name, const char *wanted)
 	const char *mark = strrchr(name, '#');
 
 	return strcmp(name, wanted) == 0 || (mark && strcmp(mark + 1, wanted) == 0);
+}
+
+uint64_t xf_symbols_extent(const struct xf_symbols *symbols, size_t index)
+{
+	const struct xf_symbol *symbol = xf_symbols_at(symbols, index);
+	const struct xf_symbol *next = symbol;
+
+	if (symbol->size)
+		return symbol->size;
+	while (next && next->address == symbol->address)
+		next = xf_symbols_at(symbols, ++index);
+	return next ? next->address - symbol->address : UINT64_MAX;
 }

@@ -59,6 +59,14 @@ uint64_t *xf_symbols_entries(const struct xf_symbols *symbols, size_t *nr);
  */
 bool xf_symbol_goes_by(const char *name, const char *wanted);
 
+/* Return: how many bytes the symbol at @index covers: its size, or all up to the next address that
+ * has a symbol; UINT64_MAX for the last one. */
+uint64_t xf_symbols_extent(const struct xf_symbols *symbols, size_t index);
+
+/* Return: the index of the first symbol, in order of address, at @address or above; the number of
+ * symbols where there is none. */
+size_t xf_symbols_first(const struct xf_symbols *symbols, uint64_t address);
+
 /* Number of symbols, and the one at @index in order of address. */
 size_t xf_symbols_count(const struct xf_symbols *symbols);
 const struct xf_symbol *xf_symbols_at(const struct xf_symbols *symbols, size_t index);

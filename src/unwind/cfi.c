@@ -18,7 +18,7 @@ static const uint8_t encodings[] = {XF_REG_RAX, XF_REG_RDX, XF_REG_RCX, XF_REG_R
 #define NR_ENCODINGS (sizeof(encodings) / sizeof(encodings[0]))
 
 /* What libdw has open. */
-struct reader {
+struct xf_cfi {
 	Dwarf *dwarf; /* for .debug_frame alone */
 	Dwarf_CFI *cfi;
 	bool own; /* @cfi is to be ended, not only left */
@@ -37,9 +37,9 @@ bool xf_cfi_available(const struct xf_elf *elf, enum xf_cfi_section which)
 	       (which == XF_CFI_DEBUG_FRAME && xf_elf_section(elf, ".zdebug_frame", &section));
 }
 
-static bool open_reader(const struct xf_elf *elf, enum xf_cfi_section which, struct reader *reader)
+static bool open_reader(const struct xf_elf *elf, enum xf_cfi_section which, struct xf_cfi *reader)
 {
-	*reader = (struct reader){0};
+	*reader = (struct xf_cfi){0};
 	if (which == XF_CFI_EH_FRAME) {
 		reader->cfi = dwarf_getcfi_elf(elf->elf);
 		reader->own = true;
@@ -50,7 +50,7 @@ static bool open_reader(const struct xf_elf *elf, enum xf_cfi_section which, str
 	return reader->cfi != NULL;
 }
 
-static void close_reader(struct reader *reader)
+static void close_reader(struct xf_cfi *reader)
 {
 	if (reader->cfi != NULL && reader->own)
 		dwarf_cfi_end(reader->cfi);
@@ -225,7 +225,7 @@ static int lay_rows(struct xf_rows *rows, const struct xf_code *code, Dwarf_CFI 
 int xf_cfi_table(const struct xf_elf *elf, enum xf_cfi_section which, const struct xf_code *code,
                  struct xf_unwind_table **table, struct xf_error *error)
 {
-	struct reader reader;
+	struct xf_cfi reader;
 	struct xf_rows rows;
 	bool opened;
 	int result;
@@ -243,4 +243,41 @@ int xf_cfi_table(const struct xf_elf *elf, enum xf_cfi_section which, const stru
 		xf_fail(error, result, "%s: out of memory", section_name(which));
 	close_reader(&reader);
 	return result;
+}
+
+/* ---- Single instructions --------------------------------------------------------------------- */
+
+int xf_cfi_open(const struct xf_elf *elf, enum xf_cfi_section which, struct xf_cfi **cfi)
+{
+	struct xf_cfi *made = calloc(1, sizeof(*made));
+
+	if (made == NULL)
+		return -ENOMEM;
+	if (!open_reader(elf, which, made)) {
+		xf_cfi_close(made);
+		return -ENODATA;
+	}
+	*cfi = made;
+	return 0;
+}
+
+void xf_cfi_close(struct xf_cfi *cfi)
+{
+	if (cfi == NULL)
+		return;
+	close_reader(cfi);
+	free(cfi);
+}
+
+struct xf_unwind_row xf_cfi_row(struct xf_cfi *cfi, uint64_t address)
+{
+	struct xf_unwind_row row = {.kind = XF_ROW_UNDEFINED, .reason = XF_UNWIND_NOT_DESCRIBED};
+	Dwarf_Frame *frame = NULL;
+	bool moves;
+
+	if (dwarf_cfi_addrframe(cfi->cfi, address, &frame) != 0)
+		return row;
+	row = row_of(frame, address, &moves);
+	free(frame);
+	return row;
 }

@@ -26,4 +26,15 @@ bool xf_cfi_available(const struct xf_elf *elf, enum xf_cfi_section which);
 int xf_cfi_table(const struct xf_elf *elf, enum xf_cfi_section which, const struct xf_code *code,
                  struct xf_unwind_table **table, struct xf_error *error);
 
+/* The same of single instructions, without all of the table. */
+struct xf_cfi;
+
+/* Return: 0 and *@cfi, of @elf, which outlives it, to be freed with xf_cfi_close; -ENODATA,
+ * -ENOMEM. */
+int xf_cfi_open(const struct xf_elf *elf, enum xf_cfi_section which, struct xf_cfi **cfi);
+void xf_cfi_close(struct xf_cfi *cfi);
+
+/* The row for the instruction at @address; where the file says nothing of it, an undefined one. */
+struct xf_unwind_row xf_cfi_row(struct xf_cfi *cfi, uint64_t address);
+
 #endif

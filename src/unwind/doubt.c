@@ -44,12 +44,18 @@ static bool may_be_followed(const struct xf_graph *graph, uint32_t offset)
 	        offset < graph->code->size && (graph->marks[offset] & XF_MARK_ENTRY));
 }
 
+/* Does the call at the end of @block lead to what may never return, for all that can be seen? */
+static bool leads_to_unknown(const struct xf_graph *graph, const struct xf_block *block)
+{
+	return block->jump == XF_NOWHERE || is_stub(graph, &graph->blocks[block->jump]);
+}
+
 static bool is_doubtful(const struct xf_graph *graph, const struct xf_block *block)
 {
 	if (block->fall == XF_NOWHERE || !may_be_followed(graph, block->end))
 		return false;
 	if (block->flow == XF_FLOW_CALL && !(block->flags & XF_BLOCK_OVER))
-		return block->jump != XF_NOWHERE && is_stub(graph, &graph->blocks[block->jump]);
+		return leads_to_unknown(graph, block);
 	return block->flow == XF_FLOW_CALL_INDIRECT;
 }
 

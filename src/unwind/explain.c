@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/explain.h"
 
-#include <Zydis/Zydis.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "unwind/disassemble.h"
 #include "unwind/table.h"
 
 static const char *const register_names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
@@ -118,20 +118,10 @@ static void print_state(FILE *out, const struct xf_state *state)
 
 static void print_text(FILE *out, const struct xf_code *code, uint32_t offset)
 {
-	ZydisDecoder decoder;
-	ZydisFormatter formatter;
-	ZydisDecodedInstruction insn;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	char text[128] = "(bad)";
+	struct xf_insn_text text;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_ATT);
-	if (ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code->bytes + offset, code->size - offset,
-	                                        &insn, operands)))
-		ZydisFormatterFormatInstruction(&formatter, &insn, operands,
-		                                insn.operand_count_visible, text, sizeof(text),
-		                                code->address + offset, NULL);
-	fprintf(out, "%-44s", text);
+	xf_insn_format(code, code->address + offset, &text);
+	fprintf(out, "%-44s", text.text);
 }
 
 static void explain_block(const struct xf_inference *inference, size_t index, uint64_t from,

@@ -130,4 +130,28 @@ size_t xf_unwind_walk(const struct xf_unwind_table *const *tables, size_t nr_tab
                       const struct xf_walk_input *input, struct xf_frame *frames, size_t max,
                       enum xf_unwind_reason *reason);
 
+/*
+ * The same of a guest's kernel, Linux, that may have left one stack for another: @stacks are those,
+ * innermost first, at least one. A stack's RIP is 0 where the kernel has switched from it without
+ * saving registers, in a called function. Each is gone through once, upwards, so that the walk ends
+ * whatever the guest has made of its memory.
+ * Return as above; *@used is how many stacks the walk came to see. *@reason is XF_UNWIND_USER_MODE
+ * where the kernel was entered from user code, XF_UNWIND_END where Linux says that the stack ends.
+ */
+size_t xf_unwind_walk_kernel(const struct xf_unwind_table *const *tables, size_t nr_tables,
+                             const struct xf_walk_input *stacks, size_t nr_stacks,
+                             struct xf_frame *frames, size_t max, size_t *used,
+                             enum xf_unwind_reason *reason);
+
+/* Finds the row for the instruction that covers @address. Return: NULL where no code is there. */
+typedef const struct xf_unwind_row *xf_unwind_find_row_t(void *context, uint64_t address);
+
+/*
+ * The same of a process, whose code is in many files: @find tells the rows, which stay where they
+ * are while the walk lasts. *@reason is XF_UNWIND_END where a row says that there is no caller.
+ */
+size_t xf_unwind_walk_user(xf_unwind_find_row_t *find, void *context,
+                           const struct xf_walk_input *input, struct xf_frame *frames, size_t max,
+                           enum xf_unwind_reason *reason);
+
 #endif

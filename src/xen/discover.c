@@ -590,6 +590,99 @@ static void find_idle_call(const struct xf_code *code, const struct xf_symbols *
 	}
 }
 
+/*
+ * Where calls of do_softirq return to. They are found by their bytes: that the four bytes after any
+ * 0xe8 lead to that function by chance is next to impossible, and would do no harm.
+ */
+static void find_softirq_calls(const struct xf_code *code, const struct xf_symbols *symbols,
+                               struct xf_agent_config *config)
+{
+	uint64_t target = address_of(symbols, "do_softirq");
+	size_t nr = 0, offset;
+
+	memset(config->softirq_returns, 0, sizeof(config->softirq_returns));
+	for (offset = 0; target && offset + 5 <= code->size && nr < XF_MAX_SOFTIRQ_RETURNS;
+	     offset++) {
+		int32_t distance;
+
+		if (code->bytes[offset] != 0xe8)
+			continue;
+		memcpy(&distance, code->bytes + offset + 1, sizeof(distance));
+		if (code->address + offset + 5 + (uint64_t)(int64_t)distance == target)
+			config->softirq_returns[nr++] = code->address + offset + 5;
+	}
+}
+
+/* Return: where do_softirq does its work: itself, or what it ends with a jump to. 0: not known. */
+static uint64_t find_softirq_worker(const ZydisDecoder *decoder, const struct xf_code *code,
+                                    const struct xf_symbols *symbols)
+{
+	uint64_t start = address_of(symbols, "do_softirq");
+	uint64_t end = end_of(symbols, start);
+	struct instruction instruction;
+	uint64_t target;
+	size_t offset;
+
+	if (start < code->address || end > code->address + code->size)
+		return 0;
+	for (offset = start - code->address; offset < end - code->address;
+	     offset += instruction.decoded.length) {
+		if (!decode(decoder, code, offset, &instruction))
+			return 0;
+		if (instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL)
+			return start;
+		if (instruction.decoded.mnemonic == ZYDIS_MNEMONIC_JMP &&
+		    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&instruction.decoded,
+		                                          &instruction.operands[0],
+		                                          instruction.address, &target)))
+			return target >= start && target < end ? start : target;
+	}
+	return 0;
+}
+
+/*
+ * How deep below its caller's RSP a softirq's handler begins, called by do_softirq: two return
+ * addresses, and what the function between them has pushed by its first call.
+ */
+static void find_softirq_depth(const struct xf_code *code, const struct xf_symbols *symbols,
+                               struct xf_agent_config *config)
+{
+	struct instruction instruction;
+	ZydisDecoder decoder;
+	int64_t depth = 16;
+	uint64_t start, end;
+	size_t offset;
+
+	config->softirq_depth = 0;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	start = find_softirq_worker(&decoder, code, symbols);
+	end = end_of(symbols, start);
+	if (start < code->address || end > code->address + code->size)
+		return;
+	for (offset = start - code->address; offset < end - code->address;
+	     offset += instruction.decoded.length) {
+		if (!decode(&decoder, code, offset, &instruction))
+			return;
+		depth += pushed(&instruction);
+		if (instruction.decoded.meta.category == ZYDIS_CATEGORY_CALL) {
+			config->softirq_depth = (uint32_t)depth;
+			return;
+		}
+	}
+}
+
+/* Without knowing which domains are HVM the agent must read none. */
+static void find_guest_readers(const struct xf_symbols *symbols, struct xf_agent_config *config)
+{
+	config->guest_readers = 0;
+	if (!config->domain_options_offset)
+		return;
+	if (address_of(symbols, "copy_from_guest_pv"))
+		config->guest_readers |= XF_READS_PV;
+	if (address_of(symbols, "hvm_copy_from_guest_linear"))
+		config->guest_readers |= XF_READS_HVM;
+}
+
 int xf_discover_layout(const struct xf_code *code, const struct xf_symbols *symbols,
                        struct xf_agent_config *config, struct xf_error *error)
 {
@@ -614,6 +707,9 @@ int xf_discover_layout(const struct xf_code *code, const struct xf_symbols *symb
 	if (result)
 		return result;
 	find_idle_call(code, symbols, config);
+	find_softirq_calls(code, symbols, config);
+	find_softirq_depth(code, symbols, config);
+	find_guest_readers(symbols, config);
 	config->text_start = range.start;
 	config->text_end = range.end;
 	/* Xen's own gigabyte: live patches are loaded between its end and the end of that. */

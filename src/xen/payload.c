@@ -38,9 +38,16 @@ static const struct {
           "vcpu_kick_softirq"}},
         {"xen_tb_event_mask",
          {"common/trace.c#tb_event_mask", "trace.c#tb_event_mask", "tb_event_mask"}},
+        {"xen_copy_from_guest_pv", {"copy_from_guest_pv"}},
+        {"xen_copy_from_guest_hvm", {"hvm_copy_from_guest_linear"}},
         {"xen_trace_cycles", {"__trace_var", "trace"}},
         {"xen_trace", {"trace", "__trace_var"}},
 };
+
+/* What a Xen may do without: xf_agent_config.guest_readers says so, and they are never called. What
+ * does nothing is bound in their place. */
+static const char *const optional[] = {"xen_copy_from_guest_pv", "xen_copy_from_guest_hvm"};
+#define DOES_NOTHING "xen_vcpu_kick_softirq"
 
 struct section {
 	char name[48];
@@ -182,7 +189,16 @@ static uint8_t *variable(struct object *object, const char *name, size_t size)
 	return section->content + symbol->st_value;
 }
 
-static const struct xf_symbol *find_in_xen(const struct xf_symbols *symbols, const char *name)
+static bool is_optional(const char *name)
+{
+	for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++)
+		if (strcmp(optional[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Return: what Xen has under the first of the names that @name stands for. */
+static const struct xf_symbol *find_alias(const struct xf_symbols *symbols, const char *name)
 {
 	size_t i, j;
 
@@ -199,6 +215,14 @@ static const struct xf_symbol *find_in_xen(const struct xf_symbols *symbols, con
 		return NULL;
 	}
 	return xf_symbols_by_name(symbols, name);
+}
+
+/* Return: what the agent's undefined symbol @name is to be bound to, NULL where Xen lacks it. */
+static const struct xf_symbol *find_in_xen(const struct xf_symbols *symbols, const char *name)
+{
+	const struct xf_symbol *found = find_alias(symbols, name);
+
+	return found || !is_optional(name) ? found : find_alias(symbols, DOES_NOTHING);
 }
 
 /* Binds what the agent leaves open: its per-pCPU array to @pcpus_section, the rest to Xen's. */
@@ -221,6 +245,9 @@ static int bind_symbols(struct object *object, const struct xf_symbols *xen, siz
 			continue;
 		}
 		found = find_in_xen(xen, name);
+		/* What does nothing is needed itself, and missed then. */
+		if (!found && is_optional(name))
+			continue;
 		if (!found)
 			return xf_fail(error, -EOPNOTSUPP,
 			               "this Xen has no symbol %s, which the sampling agent needs",

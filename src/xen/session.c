@@ -104,12 +104,13 @@ static void hear_control(void *context, enum xf_control kind, const uint32_t *wo
 	}
 }
 
-static void hear_sample(void *context, const struct xf_sample *sample)
+static void hear_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
 	struct xf_session *session = context;
 
 	if (session->sink.sample)
-		session->sink.sample(session->sink.context, sample);
+		session->sink.sample(session->sink.context, sample, guests, nr);
 }
 
 static int read_buffers(struct xf_session *session, struct xf_error *error)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "xen/stream.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -12,46 +13,115 @@
 #define EVENT_LOST_RECORDS 0x0001f001u
 #define EVENT_WRAP         0x0001f002u
 
-#define MAX_SAMPLE_BYTES (XF_SAMPLE_HEAD_BYTES + 8 * XF_MAX_WORDS)
-
 void xf_stream_init(struct xf_stream *stream, uint32_t pcpu)
 {
 	memset(stream, 0, sizeof(*stream));
 	stream->pcpu = pcpu;
 }
 
+/* One more that can't be put together. */
+static void count_broken(struct xf_stream *stream, uint32_t kind)
+{
+	if (kind == XF_TRACE_GUEST)
+		stream->broken_guests++;
+	else
+		stream->broken++;
+}
+
 static void give_up(struct xf_stream *stream)
 {
 	if (stream->open) {
-		stream->broken++;
+		count_broken(stream, stream->kind);
 		stream->given_up = true;
 	}
 	stream->open = false;
 }
 
-/* The sample is whole when it has as many bytes as its head says. */
-static void finish_sample(struct xf_stream *stream, const struct xf_stream_sink *sink)
+static void drop_guests(struct xf_stream *stream)
 {
-	const struct xf_sample *sample = (const struct xf_sample *)(const void *)stream->sample;
+	stream->broken_guests += stream->nr_guests;
+	stream->nr_guests = 0;
+}
 
-	if (stream->filled < XF_SAMPLE_HEAD_BYTES ||
-	    (stream->filled < sample->bytes && sample->bytes <= MAX_SAMPLE_BYTES))
+static const struct xf_guest_stack *guest_at(const struct xf_stream *stream, size_t index)
+{
+	return (const struct xf_guest_stack *)(const void *)stream->guests[index];
+}
+
+/* Whether what has been put together has @bytes bytes, @head of them and whole words, and is this
+ * pCPU's. */
+static bool is_sound(const struct xf_stream *stream, uint32_t bytes, uint32_t head, uint32_t pcpu)
+{
+	return stream->filled == bytes && (bytes - head) % 8 == 0 && pcpu == stream->pcpu;
+}
+
+static void keep_guest(struct xf_stream *stream)
+{
+	const struct xf_guest_stack *guest =
+	        (const struct xf_guest_stack *)(const void *)stream->bytes;
+
+	if (!is_sound(stream, guest->bytes, XF_GUEST_HEAD_BYTES, guest->pcpu) ||
+	    (guest->mode != XF_GUEST_KERNEL && guest->mode != XF_GUEST_USER)) {
+		give_up(stream);
 		return;
-	if (stream->filled != sample->bytes || sample->bytes > MAX_SAMPLE_BYTES ||
-	    (sample->bytes - XF_SAMPLE_HEAD_BYTES) % 8 != 0 || sample->pcpu != stream->pcpu) {
+	}
+	stream->open = false;
+	if (stream->nr_guests && guest_at(stream, 0)->sequence != guest->sequence)
+		drop_guests(stream);
+	if (stream->nr_guests == XF_MAX_GUEST_STACKS) {
+		stream->broken_guests++;
+		return;
+	}
+	memcpy(stream->guests[stream->nr_guests++], guest, guest->bytes);
+}
+
+static void hand_on(struct xf_stream *stream, const struct xf_stream_sink *sink)
+{
+	const struct xf_sample *sample = (const struct xf_sample *)(const void *)stream->bytes;
+	const struct xf_guest_stack *guests[XF_MAX_GUEST_STACKS];
+
+	if (!is_sound(stream, sample->bytes, XF_SAMPLE_HEAD_BYTES, sample->pcpu)) {
 		give_up(stream);
 		return;
 	}
 	stream->open = false;
 	stream->delivered++;
+	if (stream->nr_guests && guest_at(stream, 0)->sequence != sample->sequence)
+		drop_guests(stream);
+	for (size_t i = 0; i < stream->nr_guests; i++)
+		guests[i] = guest_at(stream, i);
 	if (sink->sample)
-		sink->sample(sink->context, sample);
+		sink->sample(sink->context, sample, guests, stream->nr_guests);
+	stream->nr_guests = 0;
+}
+
+/* It is whole when it has as many bytes as its head says. */
+static void finish(struct xf_stream *stream, const struct xf_stream_sink *sink)
+{
+	bool is_guest = stream->kind == XF_TRACE_GUEST;
+	uint32_t head = is_guest ? XF_GUEST_HEAD_BYTES : XF_SAMPLE_HEAD_BYTES;
+	uint32_t most = is_guest ? XF_STREAM_MAX_GUEST : XF_STREAM_MAX_SAMPLE;
+	uint16_t bytes;
+
+	_Static_assert(offsetof(struct xf_sample, bytes) == offsetof(struct xf_guest_stack, bytes),
+	               "both have it at the same place");
+	if (stream->filled < head)
+		return;
+	memcpy(&bytes, stream->bytes + offsetof(struct xf_sample, bytes), sizeof(bytes));
+	if (bytes < head || bytes > most)
+		give_up(stream);
+	else if (stream->filled >= bytes && is_guest)
+		keep_guest(stream);
+	else if (stream->filled >= bytes)
+		hand_on(stream, sink);
 }
 
 static void take_part(struct xf_stream *stream, uint32_t event, const uint8_t *bytes, size_t size,
                       const struct xf_stream_sink *sink)
 {
-	uint32_t part = XF_PART_NUMBER(event);
+	uint32_t part = XF_PART_NUMBER(event), sequence = XF_PART_SEQUENCE(event);
+	uint32_t kind = event & XF_TRACE_KIND_MASK;
+	bool same = stream->kind == kind && stream->sequence == sequence;
 
 	if (part == 0) {
 		give_up(stream);
@@ -59,25 +129,28 @@ static void take_part(struct xf_stream *stream, uint32_t event, const uint8_t *b
 		stream->given_up = false;
 		stream->filled = 0;
 		stream->next_part = 0;
-		stream->sequence = XF_PART_SEQUENCE(event);
 	}
-	if (!stream->open) {
-		/* The sample's first part is missing, or it has been given up already. */
-		if (!stream->given_up || stream->sequence != XF_PART_SEQUENCE(event))
-			stream->broken++;
+	if (part != 0 && !stream->open) {
+		/* The first part is missing, or it has been given up already. */
+		if (!stream->given_up || !same)
+			count_broken(stream, kind);
 		stream->given_up = true;
-		stream->sequence = XF_PART_SEQUENCE(event);
-		return;
 	}
-	if (part != stream->next_part || stream->sequence != XF_PART_SEQUENCE(event) ||
-	    size > sizeof(stream->sample) - stream->filled) {
+	if (part == 0 || !stream->open) {
+		stream->kind = kind;
+		stream->sequence = sequence;
+		same = true;
+	}
+	if (!stream->open)
+		return;
+	if (part != stream->next_part || !same || size > sizeof(stream->bytes) - stream->filled) {
 		give_up(stream);
 		return;
 	}
-	memcpy(stream->sample + stream->filled, bytes, size);
+	memcpy(stream->bytes + stream->filled, bytes, size);
 	stream->filled += size;
 	stream->next_part++;
-	finish_sample(stream, sink);
+	finish(stream, sink);
 }
 
 static void take_control(uint32_t event, const uint8_t *bytes, size_t size,
@@ -107,6 +180,7 @@ static void take_record(struct xf_stream *stream, uint32_t event, const uint8_t 
 	}
 	switch (event & XF_TRACE_KIND_MASK) {
 	case XF_TRACE_SAMPLE:
+	case XF_TRACE_GUEST:
 		take_part(stream, event, bytes, size, sink);
 		break;
 	case XF_TRACE_CONTROL:

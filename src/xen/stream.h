@@ -12,18 +12,28 @@
 
 #include "xenflame/sample.h"
 
+#define XF_STREAM_MAX_SAMPLE (XF_SAMPLE_HEAD_BYTES + 8 * XF_MAX_WORDS)
+#define XF_STREAM_MAX_GUEST  (XF_GUEST_HEAD_BYTES + 8 * XF_MAX_GUEST_WORDS)
+
 struct xf_stream {
 	uint32_t pcpu;
-	/* The sample being put together. */
-	_Alignas(8) uint8_t sample[XF_SAMPLE_HEAD_BYTES + 8 * XF_MAX_WORDS + XF_PART_BYTES];
+	/* The sample, or stack of its guest, that is being put together. */
+	_Alignas(8) uint8_t bytes[XF_STREAM_MAX_GUEST + XF_PART_BYTES];
+	uint32_t kind; /* XF_TRACE_SAMPLE or XF_TRACE_GUEST */
 	uint32_t filled;
 	uint32_t next_part;
 	uint32_t sequence; /* low six bits */
 	bool open;
-	bool given_up; /* the sample of @sequence, already counted: its further parts are skipped */
+	bool given_up; /* what is of @kind and @sequence, already counted: further parts are skipped
+	                */
+	/* Stacks whose sample has not come yet. */
+	_Alignas(8) uint8_t guests[XF_MAX_GUEST_STACKS][XF_STREAM_MAX_GUEST];
+	size_t nr_guests;
 	/* The books. */
 	uint64_t delivered;       /* whole samples handed on */
 	uint64_t broken;          /* samples of which a part was missing or made no sense */
+	uint64_t broken_guests;   /* stacks of guests of which that is so, or whose sample is not
+	                             there */
 	uint64_t lost_records;    /* as Xen reports them: trace records, several to a sample */
 	uint64_t foreign_records; /* of other trace classes */
 	uint64_t damaged_bytes;   /* skipped because they can't be a record */
@@ -32,7 +42,9 @@ struct xf_stream {
 /* What a stream hands on. Pointers are valid during the call only. Any may be NULL. */
 struct xf_stream_sink {
 	void *context;
-	void (*sample)(void *context, const struct xf_sample *sample);
+	/* With the @nr stacks of its guest, from the innermost to the outermost. */
+	void (*sample)(void *context, const struct xf_sample *sample,
+	               const struct xf_guest_stack *const *guests, size_t nr);
 	/* @words has @nr 32-bit words, at most 7. */
 	void (*control)(void *context, enum xf_control kind, const uint32_t *words, size_t nr);
 };

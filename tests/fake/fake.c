@@ -76,6 +76,18 @@ uint64_t xf_machine_stack_pointer(void)
 	return (uint64_t)self->stack + (self->life == FAKE_SVM_GUEST ? 0x7a00 : 0x2f40);
 }
 
+uint64_t xf_machine_entry_stack_pointer(void)
+{
+	struct fake_pcpu *self = fake_caller("the agent");
+
+	return (uint64_t)self->stack + FAKE_FRAME - FAKE_SOFTIRQ_DEPTH - fake.deeper;
+}
+
+void fake_call_softirqs_deeper(uint32_t bytes)
+{
+	fake.deeper = bytes;
+}
+
 uint64_t xf_machine_tsc(void)
 {
 	return fake.tsc ? fake.tsc : (uint64_t)fake.now;
@@ -561,6 +573,9 @@ void fake_configure(unsigned int frequency)
 	        .idle_slot = FAKE_IDLE_SLOT,
 	        .vcpu_hvm_cr3_offset = FAKE_HVM_CR3,
 	        .domain_options_offset = FAKE_OPTIONS,
+	        .guest_readers = XF_READS_PV | XF_READS_HVM,
+	        .softirq_depth = FAKE_SOFTIRQ_DEPTH,
+	        .softirq_returns = {FAKE_TEXT + 1, FAKE_SOFTIRQ_RETURN},
 	};
 }
 
@@ -584,6 +599,7 @@ void fake_start(unsigned int nr, uint64_t seed)
 	fake.nr = nr;
 	fake.now = 100 * FAKE_SECOND;
 	fake_timers_start();
+	fake_guest_forget();
 	fake_memory_start(nr);
 	for (cpu = 0; cpu < nr; cpu++) {
 		fake_pcpus[cpu].online = true;

@@ -19,21 +19,24 @@
 #define FAKE_SECOND    1000000000ll
 
 /* How this Xen is laid out; the same as 4.20's where it matters to nobody. */
-#define FAKE_FRAME         0x7ef8u
-#define FAKE_PROCESSOR_ID  0x7fc0u
-#define FAKE_CURRENT_VCPU  0x7fc8u
-#define FAKE_VCPU_DOMAIN   0x18u
-#define FAKE_OPTIONS       0x12cu
-#define FAKE_HVM_CR3       0x418u
-#define FAKE_TEXT          0xffff82d040200000ull
-#define FAKE_TEXT_END      0xffff82d0403a1234ull
-#define FAKE_LIVEPATCH     0xffff82d040800000ull
-#define FAKE_LIVEPATCH_END 0xffff82d080000000ull
-#define FAKE_STGI          (FAKE_TEXT + 0x7777)
-#define FAKE_IDLE_RETURN   (FAKE_TEXT + 0x4321)
-#define FAKE_IDLE_SLOT     0x48u
-#define FAKE_KICK_SOFTIRQ  8u
-#define FAKE_IDLE_DOMID    0x7fffu
+#define FAKE_FRAME          0x7ef8u
+#define FAKE_PROCESSOR_ID   0x7fc0u
+#define FAKE_CURRENT_VCPU   0x7fc8u
+#define FAKE_VCPU_DOMAIN    0x18u
+#define FAKE_OPTIONS        0x12cu
+#define FAKE_HVM_CR3        0x418u
+#define FAKE_TEXT           0xffff82d040200000ull
+#define FAKE_TEXT_END       0xffff82d0403a1234ull
+#define FAKE_LIVEPATCH      0xffff82d040800000ull
+#define FAKE_LIVEPATCH_END  0xffff82d080000000ull
+#define FAKE_STGI           (FAKE_TEXT + 0x7777)
+#define FAKE_IDLE_RETURN    (FAKE_TEXT + 0x4321)
+#define FAKE_IDLE_SLOT      0x48u
+#define FAKE_KICK_SOFTIRQ   8u
+/* Where Xen's call of do_softirq on the way to a guest returns to. */
+#define FAKE_SOFTIRQ_RETURN (FAKE_TEXT + 0x6666)
+#define FAKE_SOFTIRQ_DEPTH  56u
+#define FAKE_IDLE_DOMID     0x7fffu
 
 /* What a pCPU does while nothing of Xen's interrupts it. */
 enum fake_life {
@@ -64,10 +67,18 @@ const void *fake_vcpu(uint16_t domid, uint32_t vcpu_id);
 /* Its memory is gone: a read of it ends the program. */
 void fake_destroy_vcpu(const void *vcpu);
 void fake_set_hvm(uint16_t domid, bool hvm, uint64_t cr3);
+bool fake_is_hvm(const void *vcpu);
 void fake_set_current(unsigned int cpu, const void *vcpu);
 struct xen_cpu_user_regs *fake_frame(unsigned int cpu);
 void fake_set_cr3(unsigned int cpu, uint64_t cr3);
 void fake_set_tsc(uint64_t tsc); /* 0: follow the virtual time */
+/* Guests' memory: @bytes, borrowed, are at @address; a process may read them where @user. Nothing
+ * else is there. */
+void fake_guest_map(uint64_t address, const void *bytes, size_t size, bool user);
+/* Return: how many bytes of it have been read. */
+uint64_t fake_guest_copied(void);
+/* Softirqs' handlers are called from so much deeper in Xen's stack than on its way to a guest. */
+void fake_call_softirqs_deeper(uint32_t bytes);
 /* For tests that call the agent's functions themselves: they run on @cpu from now on. */
 void fake_enter(unsigned int cpu);
 void fake_leave(void);

@@ -38,6 +38,7 @@ struct fake_xen {
 	size_t trace_limit;
 	uint32_t event_mask;
 	bool unloaded;
+	uint32_t deeper; /* see fake_call_softirqs_deeper */
 };
 
 extern struct fake_xen fake;
@@ -47,6 +48,8 @@ extern struct fake_pcpu fake_pcpus[FAKE_MAX_PCPUS];
 void fake_memory_start(unsigned int nr);
 void fake_memory_set_online(unsigned int cpu, bool online);
 void fake_memory_write(unsigned int cpu, uint32_t offset, uint64_t value);
+/* guest.c */
+void fake_guest_forget(void);
 /* timer.c */
 void fake_timers_start(void);
 /* Return: when the next timer of @pcpu may run, FAKE_NEVER if none. */

@@ -16,6 +16,7 @@
 #define XF_MACHINE_LOWEST 4096u
 
 uint64_t xf_machine_stack_pointer(void);
+uint64_t xf_machine_entry_stack_pointer(void);
 uint64_t xf_machine_tsc(void);
 uint64_t xf_machine_cr3(void);
 uint64_t xf_machine_msr(uint32_t number);

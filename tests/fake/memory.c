@@ -145,6 +145,16 @@ void fake_set_hvm(uint16_t domid, bool hvm, uint64_t cr3)
 			memcpy(directory[i].page + FAKE_HVM_CR3, &cr3, sizeof(cr3));
 }
 
+bool fake_is_hvm(const void *vcpu)
+{
+	const uint8_t *domain;
+	uint32_t options;
+
+	memcpy(&domain, (const uint8_t *)vcpu + FAKE_VCPU_DOMAIN, sizeof(domain));
+	memcpy(&options, domain + FAKE_OPTIONS, sizeof(options));
+	return options & 1;
+}
+
 void fake_set_current(unsigned int cpu, const void *vcpu)
 {
 	fake_pcpus[cpu].current = vcpu;

@@ -8,11 +8,12 @@
 
 struct tool tool;
 
-static void hear_sample(void *context, const struct xf_sample *sample)
+static void hear_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
 	uint64_t gap = sample->tsc - tool.heard[sample->pcpu].tsc;
 
-	(void)context;
+	(void)context, (void)guests, (void)nr;
 	if (tool.heard[sample->pcpu].samples++) {
 		if (gap < tool.heard[sample->pcpu].shortest)
 			tool.heard[sample->pcpu].shortest = gap;

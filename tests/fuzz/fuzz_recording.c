@@ -10,6 +10,7 @@
 
 #include "output/flamegraph.h"
 #include "output/folded.h"
+#include "output/page.h"
 #include "output/report.h"
 #include "output/script.h"
 #include "profile/profile.h"
@@ -28,13 +29,40 @@ static bool is_short(const struct xf_recording *recording)
 	return events < 10000;
 }
 
+/* With itself upside down: nothing is the same but the functions. */
+static void write_comparison(FILE *out, const struct xf_profile *profile)
+{
+	const struct xf_flamegraph_options graph = XF_FLAMEGRAPH_DEFAULTS;
+	const struct xf_comparison_options text = {.all = true};
+	const struct xf_page_options page = {0};
+	struct xf_comparison comparison = {.profiles = {profile, profile}, .names = {"a", "b"}};
+	struct xf_difference *difference;
+	struct xf_calltree *inverted;
+	struct xf_sides whole;
+
+	xf_comparison_whole(comparison.profiles, XF_MEASURE_SAMPLES, &whole);
+	if (xf_calltree_invert(profile->tree, &inverted))
+		return;
+	if (!xf_difference_build(profile->tree, inverted, whole, true, &difference)) {
+		comparison.difference = difference;
+		xf_comparison_write(out, &comparison, &text);
+		xf_flamegraph_write_comparison(out, &comparison, &graph);
+		xf_page_write_comparison(out, &comparison, &page);
+		xf_difference_free(difference);
+	}
+	xf_calltree_free(inverted);
+}
+
 static void write_outputs(FILE *out, const struct xf_recording *recording,
                           const struct xf_profile *profile)
 {
 	struct xf_flamegraph_options graph = XF_FLAMEGRAPH_DEFAULTS;
 	struct xf_report_options report = {.views = 0x3f, .header = true};
 	struct xf_profile_options all = XF_PROFILE_DEFAULTS;
+	struct xf_page_options page = {0};
 
+	xf_page_write(out, profile, &page);
+	write_comparison(out, profile);
 	xf_flamegraph_write(out, profile, &graph);
 	xf_folded_write(out, profile);
 	xf_report_write(out, profile, &report, NULL);
@@ -44,8 +72,13 @@ static void write_outputs(FILE *out, const struct xf_recording *recording,
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static const struct xf_profile_options options = {
-	        .by_domain = true, .by_vcpu = true, .by_pcpu = true, .pcpu = XF_ANY_PCPU};
+	static const struct xf_profile_options options = {.by_domain = true,
+	                                                  .by_vcpu = true,
+	                                                  .by_pcpu = true,
+	                                                  .processes = true,
+	                                                  .by_process = true,
+	                                                  .pcpu = XF_ANY_PCPU,
+	                                                  .timeline = true};
 	struct xf_recording *recording;
 	struct xf_profile *profile;
 	struct xf_error error;

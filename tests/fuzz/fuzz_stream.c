@@ -18,7 +18,8 @@ struct taken {
 	uint64_t samples;
 };
 
-static void take_sample(void *context, const struct xf_sample *sample)
+static void take_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
 	struct taken *taken = context;
 
@@ -27,6 +28,12 @@ static void take_sample(void *context, const struct xf_sample *sample)
 	    (sample->bytes - XF_SAMPLE_HEAD_BYTES) % 8 != 0 || sample->pcpu != 0)
 		abort();
 	taken->samples++;
+	if (nr > XF_MAX_GUEST_STACKS)
+		abort();
+	for (size_t i = 0; i < nr; i++)
+		if (guests[i]->sequence != sample->sequence || guests[i]->pcpu != 0 ||
+		    xf_recording_write_guest_stack(taken->writer, guests[i]) != 0)
+			abort();
 	if (xf_recording_write_sample(taken->writer, sample) != 0)
 		abort();
 }

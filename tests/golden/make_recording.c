@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest_kernel.h"
 #include "profile/recording.h"
 
 #define TEXT          0xffff82d040200000ull
@@ -124,6 +125,7 @@ struct run {
 	/* "entry>...>innermost"; "@kernel", "@user": the guest; "@idle"; "@syscall"; a '!' in front
 	   takes the words away, so that the stack is incomplete */
 	const char *stack;
+	const char *guest; /* the guest's own, as guest_kernel.h has it; NULL: not captured */
 };
 
 #define HYPERCALL "lstar_enter>pv_hypercall>"
@@ -171,8 +173,59 @@ static const struct run mixed[] = {
         {0},
 };
 
+/* What mixed might be after a change: a compiler that names a clone otherwise, a function that is
+   gone, a new one, one that takes three times as long, and what chance does to the rest. */
+static const struct run after[] = {
+        {430, 0, 0, 0, 0, "@kernel"},
+        {199, 0, 0, 0, 0, "@user"},
+        {81, 0, 1, 1, 0, "@kernel"},
+        {66, 0, 0, 0, 0,
+         HYPERCALL "do_mmu_update>do_mmu_update.part.0>mod_l1_entry.isra.0>get_page_from_l1e>"
+                   "get_page_type"},
+        {31, 0, 0, 0, 0, HYPERCALL "do_mmu_update>mod_l1_entry.isra.0>put_page_from_l1e"},
+        {120, 0, 1, 1, 0, HYPERCALL "do_mmuext_op>flush_area_mask>smp_call_function"},
+        {28, 0, 0, 0, 0,
+         HYPERCALL "do_event_channel_op>evtchn_send>evtchn_fifo_set_pending>vcpu_kick"},
+        {70, 0, 0, 0, 0, HYPERCALL "do_grant_table_op>gnttab_copy>gnttab_claim>memcpy"},
+        {655, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user"},
+        {113, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@kernel"},
+        {49, 1, 0, 1, 0,
+         EXIT "hvm_emulate_one_vmexit>_hvm_emulate_one>x86_emulate>hvmemul_insn_fetch"},
+        {40, 1, 1, 0, 0,
+         EXIT "hvm_hap_nested_page_fault>p2m_mem_access_check>p2m_get_gfn_type_access"},
+        {8, 2, 0, 0, 0, "!ret_from_intr>do_softirq>schedule"},
+        {18, 0x7fff, 1, 1, XF_SAMPLE_IDLE, IDLE_LOOP "acpi_idle_do_entry>lapic_timer_off"},
+        {900, 0, 0, 0, 0, "@idle"},
+        {1180, 0, 0, 1, 0, "@idle"},
+        {0},
+};
+
 static const struct run one[] = {
         {1, 3, 0, 0, 0, HYPERCALL "do_xen_version"},
+        {0},
+};
+
+/* One stack from the process through the kernel into Xen; nobody knows build's kernel. */
+#define SYSTEM_CALL "u:entry_SYSCALL_64>do_syscall_64>"
+
+static const struct run guests[] = {
+        {61, 0, 0, 0, 0, HYPERCALL "do_event_channel_op>evtchn_send>vcpu_kick",
+         SYSTEM_CALL "__x64_sys_ioctl>evtchn_ioctl [xen_evtchn]>xen_hypercall_pv"},
+        {38, 0, 0, 0, 0, HYPERCALL "do_mmu_update>mod_l1_entry",
+         "u:asm_exc_page_fault>exc_page_fault>handle_mm_fault>set_pte>xen_hypercall_pv"},
+        {44, 0, 1, 1, 0, HYPERCALL "do_sched_op>vcpu_block",
+         "k:secondary_startup_64>cpu_startup_entry>do_idle>xen_safe_halt>xen_hypercall_pv"},
+        {120, 0, 0, 0, 0, "@kernel", SYSTEM_CALL "ksys_read>vfs_read>copy_page_to_iter"},
+        {17, 0, 0, 0, 0, "@kernel",
+         SYSTEM_CALL "ksys_read>vfs_read|asm_exc_xen_hypervisor_callback>xen_pv_evtchn_do_upcall>"
+                     "irq_exit_rcu>__do_softirq>net_rx_action"},
+        {9, 0, 0, 0, 0, "@kernel", "!" SYSTEM_CALL "ksys_read>vfs_read"},
+        {80, 0, 1, 1, 0, "@user", "u:"},
+        {25, 0, 1, 1, 0, "@user"},
+        {33, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@kernel",
+         SYSTEM_CALL "ksys_read>vfs_read"},
+        {12, 2, 0, 0, 0, HYPERCALL "do_sched_op", "k:secondary_startup_64>do_idle"},
+        {310, 0, 0, 0, 0, "@idle"},
         {0},
 };
 
@@ -205,6 +258,22 @@ static const struct run hostile[] = {
         {0},
 };
 
+/* Names of all widths: of two columns a character, of none, longer than any screen. */
+#define TEN(text) text text text text text text text text text text
+static const struct run wide[] = {
+        {9, 1, 0, 0, 0, "entry>" TEN("\xe5\xbe\xae\xe8\xbb\x9f") TEN("\xe5\xbe\xae\xe8\xbb\x9f")},
+        {8, 1, 0, 0, 0,
+         "entry>odd" TEN("\xe5\xbe\xae\xe8\xbb\x9f") TEN("\xe5\xbe\xae\xe8\xbb\x9f")},
+        {7, 1, 0, 0, 0, "entry>zalgo" TEN("\xcc\x81") TEN("\xcc\x81") "!"},
+        {6, 1, 0, 0, 0,
+         "entry>" TEN("e\xcc\x81") TEN("e\xcc\x81") TEN("e\xcc\x81") TEN("e\xcc\x81") "end"},
+        {5, 1, 0, 0, 0, "entry>" TEN("long_name_") TEN("long_name_") TEN("long_name_")},
+        {4, 1, 0, 0, 0, "entry>" TEN("\xff\xfe") TEN("\x01\x7f")},
+        {3, 1, 0, 0, 0, "entry>\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d \xd9\x85\xd8\xb1\xd8\xad"},
+        {2, 1, 0, 0, 0, "entry>\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x94\xa7 \xef\xbd\xb1"},
+        {0},
+};
+
 struct domain {
 	uint16_t domid;
 	enum xf_domain_type type;
@@ -225,21 +294,102 @@ struct scenario {
 	const struct run *runs;
 	const struct domain *domains;
 	const char *host;
-	bool cut;  /* ends without an END chunk, in the middle of a record */
-	bool bare; /* nothing but samples: no info, symbols or code */
-	bool old;  /* does not tell from when to when there was sampling, or of skipped ticks */
+	bool cut;          /* ends without an END chunk, in the middle of a record */
+	bool bare;         /* nothing but samples: no info, symbols or code */
+	unsigned int many; /* so many samples of hardly two stacks alike, instead of runs */
+	bool old; /* does not tell from when to when there was sampling, or of skipped ticks */
 };
 
 static const struct scenario scenarios[] = {
         {"mixed", mixed, usual_domains, "labhost", false, false},
+        {"after", after, usual_domains, "labhost", false, false},
         {"cut", mixed, usual_domains, "labhost", true, false},
         {"bare", mixed, usual_domains, "", false, true},
         {"one", one, usual_domains, "labhost", false, false},
         {"agent", agent, usual_domains, "labhost", false, false},
-        {"only-idle", only_idle, usual_domains, "labhost", false, false, true},
+        {"guests", guests, usual_domains, "labhost", false, false},
+        {"only-idle", only_idle, usual_domains, "labhost", .old = true},
+        {"many", nothing, usual_domains, "labhost", .many = 100000},
+        {"million", nothing, usual_domains, "labhost", .many = 1000000},
         {"nothing", nothing, usual_domains, "labhost", false, false},
+        {"wide", wide, usual_domains, "labhost", false, false},
         {"hostile", hostile, hostile_domains, "h<&\">\x07st", false, false},
 };
+
+/* ---- A million stacks ------------------------------------------------------------------------ */
+
+#define MANY_FUNCTIONS 96u
+#define MANY_PCPUS     4u
+
+static uint32_t draw(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*state >> 33) % below;
+}
+
+/* Everybody calls the next sixteen, as far as there are so many: a function that called itself,
+   however indirectly, each time it is called, would never return. */
+static void learn_many(void)
+{
+	function("lstar_enter")->entry = true;
+	for (unsigned int i = 1; i < MANY_FUNCTIONS; i++) {
+		char *name;
+
+		if (asprintf(&name, "function_%02u", i) < 0)
+			abort();
+		function(name);
+	}
+	for (unsigned int i = 0; i < MANY_FUNCTIONS; i++) {
+		for (unsigned int k = 1; k <= CALLEES_MAX && i + k < MANY_FUNCTIONS; k++)
+			add_call(&functions[i], functions[i + k].name);
+	}
+}
+
+/* A walk from the entry; callees that are listed first are called more often, so that there are
+   wide frames as well as narrow ones. */
+static void walk_somewhere(uint64_t *state, struct xf_sample *sample, unsigned int *nr_words)
+{
+	unsigned int most = 5 + draw(state, 20), calls = 0;
+	const struct function *at = &functions[0];
+	uint64_t returns[25];
+
+	while (calls < most && at->nr_callees) {
+		uint32_t first = draw(state, (uint32_t)at->nr_callees);
+		uint32_t other = draw(state, (uint32_t)at->nr_callees);
+		const char *callee = at->callees[first < other ? first : other];
+
+		returns[calls++] = return_to(at, callee);
+		at = function(callee);
+	}
+	for (unsigned int i = 0; i < calls; i++)
+		sample->words[i] = XF_WORD(i * (FRAME_BYTES / 8) + 3, returns[calls - 1 - i]);
+	sample->rsp = STACK_END - FRAME_BYTES * calls;
+	sample->rip = inside(at);
+	*nr_words = calls;
+}
+
+static int write_many(struct xf_recording_writer *writer, unsigned int nr)
+{
+	uint64_t storage[XF_SAMPLE_HEAD_BYTES / 8 + XF_MAX_WORDS] = {0};
+	struct xf_sample *sample = (struct xf_sample *)storage;
+	uint64_t state = 1;
+	int code = 0;
+
+	sample->stack_end = STACK_END;
+	for (unsigned int i = 0; !code && i < nr; i++) {
+		unsigned int nr_words;
+
+		walk_somewhere(&state, sample, &nr_words);
+		sample->bytes = (uint16_t)(XF_SAMPLE_HEAD_BYTES + 8 * nr_words);
+		sample->sequence = i;
+		sample->tsc = SAMPLING + (SAMPLING_END - SAMPLING) / nr * i;
+		sample->domid = (uint16_t)draw(&state, 3);
+		sample->vcpu = (uint16_t)draw(&state, 2);
+		sample->pcpu = (uint16_t)draw(&state, MANY_PCPUS);
+		code = xf_recording_write_sample(writer, sample);
+	}
+	return code;
+}
 
 /* ---- Writing it ------------------------------------------------------------------------------ */
 
@@ -272,6 +422,8 @@ static void learn_functions(const struct run *runs)
 		char copy[512];
 		size_t nr;
 
+		if (run->guest)
+			guest_kernel_learn(run->guest);
 		if (!is_xen(run))
 			continue;
 		nr = split(run->stack + (run->stack[0] == '!'), copy, sizeof(copy), chain);
@@ -325,6 +477,8 @@ static int write_run(struct xf_recording_writer *writer, const struct run *run, 
 	sample->vcpu = run->vcpu;
 	sample->stack_end = STACK_END;
 	sample->guest_rip = kernel ? 0xffffffff81abc123 : 0x401234;
+	if (run->guest)
+		sample->guest_rip = guest_kernel_rip(run->guest);
 	if (strcmp(run->stack, "@syscall") == 0) {
 		sample->rip = 0xffff82d07fffe010;
 		sample->rsp = 0x7ffc12345678;
@@ -340,7 +494,9 @@ static int write_run(struct xf_recording_writer *writer, const struct run *run, 
 
 		sample->sequence = i;
 		sample->tsc = tsc + i * (TSC_HZ / 99);
-		code = xf_recording_write_sample(writer, sample);
+		code = run->guest ? guest_kernel_write_stacks(writer, run->guest, i, run->pcpu) : 0;
+		if (!code)
+			code = xf_recording_write_sample(writer, sample);
 		if (code)
 			return code;
 	}
@@ -377,6 +533,18 @@ static void write_livepatch(struct xf_recording_writer *writer)
 
 		if (strncmp(functions[i].name, "xf_", 3) == 0)
 			xf_recording_write_livepatch(writer, &livepatch);
+	}
+}
+
+/* Of all domains but the last one it is known that they run it. */
+static void write_kernels(struct xf_recording_writer *writer)
+{
+	guest_kernel_write(writer);
+	for (uint16_t domid = 0; domid < 2; domid++) {
+		struct xf_recording_kernel_of of = {
+		        .domid = domid, .kernel = 1, .tsc = SAMPLING - TSC_HZ};
+
+		xf_recording_write_kernel_of(writer, &of);
 	}
 }
 
@@ -444,6 +612,8 @@ static int write_scenario(struct xf_recording_writer *writer, const struct scena
 	uint64_t tsc = SAMPLING;
 
 	learn_functions(scenario->runs);
+	if (scenario->many)
+		learn_many();
 	if (!scenario->bare) {
 		write_info(writer, scenario);
 		write_hypervisor(writer);
@@ -457,11 +627,15 @@ static int write_scenario(struct xf_recording_writer *writer, const struct scena
 
 		xf_recording_write_domain(writer, &written);
 	}
+	if (scenario->runs == guests)
+		write_kernels(writer);
 	for (const struct run *run = scenario->runs; run->count; run++) {
 		if (write_run(writer, run, tsc))
 			return -1;
 		tsc += TSC_HZ / 2;
 	}
+	if (scenario->many && write_many(writer, scenario->many))
+		return -1;
 	if (!scenario->bare)
 		write_books(writer, scenario);
 	return scenario->cut ? xf_recording_flush(writer) : xf_recording_write_end(writer);

@@ -81,7 +81,7 @@ stop_attacks() {
 }
 
 record_turn() { # NAME SECONDS FREQUENCY
-	record "$1" "$2" -F "$3" && books_add_up "$1"
+	record "$1" "$2" -F "$3" -g all && books_add_up "$1"
 }
 
 # A recorder that gets no CPU for longer than the agent waits is one that this machine cannot emulate at

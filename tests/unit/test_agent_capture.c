@@ -56,9 +56,10 @@ static void fill(uint64_t value)
 			put(offset, value);
 }
 
-static void take_sample(void *context, const struct xf_sample *sample)
+static void take_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
-	(void)context;
+	(void)context, (void)guests, (void)nr;
 	assert_true(sample->bytes <= sizeof(storage));
 	memcpy(storage, sample, sample->bytes);
 	last = (struct xf_sample *)(void *)storage;
@@ -447,8 +448,8 @@ static void after_stgi_a_vcpu_switched_away_has_no_registers(void **state)
 	fake_set_cr3(CPU, 0xbad);
 	fake_run_softirqs(CPU);
 	assert_int_equal(read_trace(), 1);
-	assert_int_equal(last->flags,
-	                 XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI | XF_SAMPLE_NO_GUEST_REGS);
+	assert_int_equal(last->flags, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI |
+	                                      XF_SAMPLE_NO_GUEST_REGS | XF_SAMPLE_SWITCHED_AWAY);
 	assert_int_equal(last->domid, 7);
 	assert_int_equal(last->vcpu, 3);
 	assert_int_equal(last->cr3, 0);

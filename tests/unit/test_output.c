@@ -84,13 +84,16 @@ static struct xf_profile *make_profile(void)
 static char *render(const struct xf_profile *profile, int kind)
 {
 	struct xf_flamegraph_options graph = XF_FLAMEGRAPH_DEFAULTS;
-	struct xf_report_options report = {.views = 0x3f, .header = true, .callers = "%s%n"};
+	struct xf_report_options report = {
+	        .views = 0x7f, .header = true, .callers = "%s%n", .function = "%s%n"};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 	int code = kind == 0   ? xf_flamegraph_write(out, profile, &graph)
 	           : kind == 1 ? xf_folded_write(out, profile)
-	                       : xf_report_write(out, profile, &report, NULL);
+	           : kind == 2 ? xf_report_write(out, profile, &report, NULL)
+	                       : xf_report_write_json(out, profile, &XF_PROFILE_DEFAULTS, &report,
+	                                              NULL);
 
 	fclose(out);
 	assert_int_equal(code, 0);
@@ -237,10 +240,53 @@ static void reports_hold_no_control_bytes(void **state)
 	xf_profile_free(profile);
 }
 
+/* Moves past a JSON string and asserts that nothing in it needs an escape that it lacks. */
+static const char *json_string(const char *c)
+{
+	for (c++; *c != '"'; c++) {
+		assert_true((unsigned char)*c >= 0x20);
+		if (*c == '\\') {
+			c++;
+			assert_true(*c == '"' || *c == '\\');
+		}
+	}
+	return c + 1;
+}
+
+static void reports_in_json_are_json(void **state)
+{
+	struct xf_profile *profile = make_profile();
+	char *report;
+	int depth = 0;
+
+	(void)state;
+	profile->samples = profile->counts.xen = UINT64_MAX;
+	profile->lost = 1ull << 53;
+	profile->skipped = (1ull << 53) - 1;
+	report = render(profile, 3);
+	for (const char *c = report; *c;) {
+		if (*c == '"') {
+			c = json_string(c);
+			continue;
+		}
+		depth += *c == '{' || *c == '[';
+		depth -= *c == '}' || *c == ']';
+		assert_true(depth > 0 || c[1] == 0 || c[1] == '\n');
+		c++;
+	}
+	assert_int_equal(depth, 0);
+	assert_non_null(strstr(report, "\"all\":\"18446744073709551615\""));
+	assert_non_null(strstr(report, "\"lost\":\"9007199254740992\""));
+	assert_non_null(strstr(report, "\"skipped\":9007199254740991"));
+	assert_non_null(strstr(report, "\"a&b;c\\\"d'e\""));
+	free(report);
+	xf_profile_free(profile);
+}
+
 static void same_profile_same_bytes(void **state)
 {
 	(void)state;
-	for (int kind = 0; kind < 3; kind++) {
+	for (int kind = 0; kind < 4; kind++) {
 		struct xf_profile *first = make_profile();
 		struct xf_profile *second = make_profile();
 		char *a = render(first, kind);
@@ -305,6 +351,7 @@ int main(void)
 	        cmocka_unit_test(the_flame_graph_is_xml),
 	        cmocka_unit_test(folded_lines_add_up),
 	        cmocka_unit_test(reports_hold_no_control_bytes),
+	        cmocka_unit_test(reports_in_json_are_json),
 	        cmocka_unit_test(same_profile_same_bytes),
 	        cmocka_unit_test(text_is_shown_and_cut),
 	};

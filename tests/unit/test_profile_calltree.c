@@ -266,12 +266,43 @@ static void big_trees_hold(void **state)
 	xf_calltree_free(tree);
 }
 
+static void frames_at_addresses_are_told_apart(void **state)
+{
+	struct xf_calltree *tree = xf_calltree_new();
+	struct xf_calltree *inverted;
+	struct xf_frame_id plain, first, second, again;
+	struct xf_node_id node;
+	struct xf_node_id path[2];
+
+	(void)state;
+	assert_int_equal(xf_calltree_frame(tree, XF_FRAME_XEN, "f", &plain), 0);
+	assert_int_equal(xf_calltree_frame_at(tree, XF_FRAME_XEN, "f", 2, &second), 0);
+	assert_int_equal(xf_calltree_frame_at(tree, XF_FRAME_XEN, "f", 1, &first), 0);
+	assert_int_equal(xf_calltree_frame_at(tree, XF_FRAME_XEN, "f", 2, &again), 0);
+	assert_true(plain.index != first.index && first.index != second.index);
+	assert_int_equal(again.index, second.index);
+	assert_int_equal(xf_calltree_child(tree, XF_CALLTREE_ROOT, second, &node), 0);
+	assert_int_equal(xf_calltree_child(tree, node, first, &node), 0);
+	xf_calltree_count(tree, node, 1);
+	assert_int_equal(xf_calltree_finish(tree), 0);
+	assert_int_equal(xf_calltree_height(tree), 2);
+	assert_int_equal(xf_calltree_path(tree, node, path), 2);
+	assert_int_equal(xf_calltree_node(tree, path[0])->frame.index, second.index);
+	assert_int_equal(path[1].index, node.index);
+	assert_int_equal(xf_calltree_invert(tree, &inverted), 0);
+	assert_true(xf_calltree_address(inverted, first) == 1);
+	assert_true(xf_calltree_address(inverted, plain) == 0);
+	xf_calltree_free(inverted);
+	xf_calltree_free(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(the_tree_agrees_with_a_list),
 	        cmocka_unit_test(children_are_in_order),
 	        cmocka_unit_test(big_trees_hold),
+	        cmocka_unit_test(frames_at_addresses_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,48 @@ static void add_sample(struct xf_recording_writer *writer, uint32_t sequence, un
 	assert_int_equal(xf_recording_write_sample(writer, sample), 0);
 }
 
+/* A kernel with all that there can be of one, and who runs it. */
+static void write_kernel(struct xf_recording_writer *writer, const struct xf_symbols *symbols)
+{
+	static const uint16_t entries[2][3] = {{8, 0, 5 | 2 << 8}, {16, 0, 5 | 2 << 8}};
+	static const int32_t places[2] = {-0x1000, -0x0ff0};
+	static const uint8_t header[20] = {0xfe, 0x5d, 0x32, 0xbf, 0x58, 0x1b, 0xd6,
+	                                   0x3b, 0x2c, 0xa9, 0xa5, 0xc6, 0x5b, 0xa5,
+	                                   0xa6, 0x25, 0xea, 0xb3, 0xfe, 0x24};
+	const struct xf_orc orc = {.places = places,
+	                           .places_size = sizeof(places),
+	                           .places_address = 0x2000,
+	                           .entries = entries,
+	                           .entries_size = sizeof(entries),
+	                           .header = header,
+	                           .header_size = sizeof(header)};
+	const struct xf_code text = {.address = 0x1000, .size = 0x100};
+	const struct xf_code module = {
+	        .address = 0x4000, .bytes = (const uint8_t *)"\x90\xc3", .size = 2};
+	const struct xf_recording_kernel_of of = {.domid = 1, .kernel = 4, .tsc = 5};
+
+	xf_recording_write_kernel(writer, 4, "Linux");
+	xf_recording_write_kernel_symbols(writer, 4, symbols);
+	xf_recording_write_kernel_orc(writer, 4, &text, &orc);
+	xf_recording_write_kernel_code(writer, 4, &module);
+	xf_recording_write_kernel_of(writer, &of);
+}
+
+static void add_guest_stack(struct xf_recording_writer *writer, uint32_t sequence, uint8_t mode)
+{
+	uint64_t storage[XF_GUEST_HEAD_BYTES / 8 + 1] = {0};
+	struct xf_guest_stack *stack = (struct xf_guest_stack *)storage;
+
+	stack->sequence = sequence;
+	stack->bytes = sizeof(storage);
+	stack->mode = mode;
+	stack->rip = 0x1011;
+	stack->rsp = 0x7000;
+	stack->end = 0x8000;
+	stack->words[0] = XF_WORD(1, 0x1001);
+	assert_int_equal(xf_recording_write_guest_stack(writer, stack), 0);
+}
+
 /* A bit of everything. Return: 0 or what the sink said. */
 static int write_all(struct bytes *bytes)
 {
@@ -71,11 +113,14 @@ static int write_all(struct bytes *bytes)
 		xf_recording_write_symbols(writer, symbols);
 		xf_recording_write_code(writer, 0x1000, "\x90\x90\xc3", 3);
 		xf_recording_write_livepatch(writer, &livepatch);
+		write_kernel(writer, symbols);
 		xf_recording_write_domain(writer, &domain);
 		domain.tsc = 1002;
 		domain.name = "renamed";
 		xf_recording_write_domain(writer, &domain);
 		if (!bytes->limit || bytes->limit == SIZE_MAX) {
+			add_guest_stack(writer, 0, XF_GUEST_KERNEL);
+			add_guest_stack(writer, 0, XF_GUEST_USER);
 			add_sample(writer, 0, 2);
 			add_sample(writer, 1, 0);
 		}
@@ -91,6 +136,41 @@ static int write_all(struct bytes *bytes)
 	xf_recording_writer_free(writer);
 	xf_symbols_free(symbols);
 	return code;
+}
+
+static void expect_kernel(const struct xf_recording *recording)
+{
+	const struct xf_kernels *kernels = xf_recording_kernels(recording);
+	const struct xf_recording_kernel *kernel;
+	struct xf_symbols *symbols;
+	uint64_t slide;
+
+	assert_null(xf_kernels_of(kernels, 0, 5, &slide));
+	assert_null(xf_kernels_of(kernels, 1, 4, &slide));
+	kernel = xf_kernels_of(kernels, 1, 5, &slide);
+	assert_non_null(kernel);
+	assert_string_equal(kernel->name, "Linux");
+	assert_int_equal(kernel->nr_code, 1);
+	assert_memory_equal(kernel->code->bytes, "\x90\xc3", 2);
+	assert_int_equal(kernel->orc.places_size, 8);
+	assert_int_equal(kernel->orc.entries_size, 12);
+	assert_int_equal(kernel->orc.header_size, 20);
+	assert_int_equal(((const uint8_t *)kernel->orc.header)[19], 0x24);
+	assert_true(kernel->orc.places_address == 0x2000 && kernel->orc_code.address == 0x1000);
+	symbols = xf_kernels_symbols(kernel);
+	assert_string_equal(xf_symbols_find(symbols, 0x1001)->name, "function");
+	xf_symbols_free(symbols);
+}
+
+static void expect_guest_stacks(const struct xf_record *record)
+{
+	struct xf_guest_piece piece;
+
+	assert_int_equal(record->guest.nr, 2);
+	xf_guest_pieces_read(&record->guest, 1, &piece);
+	assert_int_equal(piece.stack.mode, XF_GUEST_USER);
+	assert_int_equal(piece.nr_words, 1);
+	assert_true(XF_WORD_VALUE(piece.stack.words[0]) == 0x1001);
 }
 
 static void what_is_written_is_read(void **state)
@@ -120,6 +200,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(nr, 1);
 	assert_int_equal(xf_recording_code(recording, &nr)->address, 0x1000);
 	assert_string_equal(xf_recording_livepatches(recording, &nr)->name, "fix");
+	expect_kernel(recording);
 	assert_string_equal(xf_recording_domain(recording, 1, 0)->name, "guest");
 	assert_string_equal(xf_recording_domain(recording, 1, 1001)->name, "guest");
 	assert_string_equal(xf_recording_domain(recording, 1, 1002)->name, "renamed");
@@ -130,8 +211,10 @@ static void what_is_written_is_read(void **state)
 	assert_true(xf_recording_next(recording, &iterator, &record));
 	assert_int_equal(record.nr_words, 2);
 	assert_true(XF_WORD_VALUE(record.sample.words[1]) == 0x1001);
+	expect_guest_stacks(&record);
 	assert_true(xf_recording_next(recording, &iterator, &record));
 	assert_int_equal(record.sample.sequence, 1);
+	assert_int_equal(record.guest.nr, 0);
 	assert_true(xf_recording_next(recording, &iterator, &record));
 	assert_int_equal(record.type, XF_RECORD_IDLE);
 	assert_int_equal(record.idle.count, 7);
@@ -293,6 +376,7 @@ static void nonsense_is_not_written(void **state)
 	struct bytes bytes = {.limit = SIZE_MAX};
 	struct xf_recording_sink sink = {.write = take, .context = &bytes};
 	struct xf_sample sample = {.bytes = XF_SAMPLE_HEAD_BYTES + 4};
+	struct xf_guest_stack stack = {.bytes = XF_GUEST_HEAD_BYTES};
 	struct xf_recording_writer *writer;
 
 	(void)state;
@@ -300,6 +384,12 @@ static void nonsense_is_not_written(void **state)
 	assert_int_equal(xf_recording_write_sample(writer, &sample), -EINVAL);
 	sample.bytes = 8;
 	assert_int_equal(xf_recording_write_sample(writer, &sample), -EINVAL);
+	assert_int_equal(xf_recording_write_guest_stack(writer, &stack), -EINVAL);
+	stack.bytes = XF_GUEST_HEAD_BYTES + 4;
+	assert_int_equal(xf_recording_write_guest_stack(writer, &stack), -EINVAL);
+	stack.bytes = 0;
+	assert_int_equal(xf_recording_write_guest_stack(writer, &stack), -EINVAL);
+	assert_int_equal(xf_recording_write_kernel(writer, XF_NO_KERNEL, "none"), -EINVAL);
 	assert_int_equal(xf_recording_write_info(writer, "a=b", "c"), -EINVAL);
 	assert_int_equal(xf_recording_write_info(writer, "", "c"), -EINVAL);
 	xf_recording_writer_free(writer);
@@ -348,6 +438,51 @@ static void sampling_has_its_own_times_and_books(void **state)
 	free(bytes.at);
 }
 
+/* Chunks of kernels that make no sense: left out and counted, each by itself. */
+static void nonsense_about_kernels_is_left_out(void **state)
+{
+	static const struct {
+		uint32_t type;
+		uint32_t size;
+		uint32_t words[12];
+	} chunks[] = {
+	        {XF_CHUNK_KERNEL, 3, {0}},
+	        {XF_CHUNK_KERNEL, 8, {0, 0}},                /* no name */
+	        {XF_CHUNK_KERNEL, 12, {XF_NO_KERNEL, 0, 0}}, /* nobody's number */
+	        {XF_CHUNK_KERNEL_SYMBOLS, 6, {0}},
+	        {XF_CHUNK_KERNEL_SYMBOLS, 22, {0, 0, 1, 0, 0, 0x4141}}, /* no end */
+	        {XF_CHUNK_KERNEL_CODE, 16, {0}},                        /* no bytes */
+	        {XF_CHUNK_KERNEL_CODE, 24, {0, 0, ~0u, ~0u, 0, 0}},     /* around the end */
+	        {XF_CHUNK_KERNEL_ORC, 40, {0}},
+	        {XF_CHUNK_KERNEL_ORC,
+	         48,
+	         {0, 0, 0, 0, 8, 0, 0, 0, 9, 0}}, /* more places than bytes */
+	        {XF_CHUNK_KERNEL_ORC, 48, {0, 9, 0, 0, 8, 0, 0, 0, 4, 0}}, /* longer header */
+	        {XF_CHUNK_KERNEL_ORC, 48, {0, 0, 1, 0, 0, 1, 0, 0, 4, 0}}, /* more code than any */
+	        {XF_CHUNK_KERNEL_ORC, 48, {0, 0, 0, 0, 8, 0, 0, 0, 8, 0}}, /* no entries */
+	        {XF_CHUNK_KERNEL_OF, 23, {0}},
+	};
+	const size_t nr = sizeof(chunks) / sizeof(chunks[0]);
+	struct bytes bytes = {.limit = SIZE_MAX};
+	struct xf_recording *recording;
+	uint64_t slide;
+
+	(void)state;
+	assert_int_equal(write_all(&bytes), 0);
+	for (size_t i = 0; i < nr; i++) {
+		struct xf_chunk_head head = {.type = chunks[i].type, .size = chunks[i].size};
+
+		take(&bytes, &head, sizeof(head));
+		take(&bytes, chunks[i].words, chunks[i].size);
+	}
+	assert_int_equal(xf_recording_open(bytes.at, bytes.size, &recording, NULL), 0);
+	assert_int_equal(xf_recording_state(recording).damaged, nr);
+	assert_string_equal(xf_kernels_of(xf_recording_kernels(recording), 1, 5, &slide)->name,
+	                    "Linux");
+	xf_recording_free(recording);
+	free(bytes.at);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +494,7 @@ int main(void)
 	        cmocka_unit_test(unknown_chunks_are_skipped),
 	        cmocka_unit_test(sampling_has_its_own_times_and_books),
 	        cmocka_unit_test(nonsense_is_not_written),
+	        cmocka_unit_test(nonsense_about_kernels_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

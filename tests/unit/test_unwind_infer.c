@@ -138,6 +138,23 @@ static const uint8_t never_back[] = {
 	/* 30 jmp *0x0(%rip) */ 0xff, 0x25, 0x00, 0x00, 0x00, 0x00,
 };
 
+/* The same with a call out of the code that is known: a kernel module's, of the kernel's functions. */
+static const uint8_t never_back_from_outside[] = {
+	/*  0 push %rbx */ 0x53,
+	/*  1 test %edi,%edi */ 0x85, 0xff,
+	/*  3 je 0x7 */ 0x74, 0x02,
+	/*  5 pop %rbx */ 0x5b,
+	/*  6 ret */ 0xc3,
+	/*  7 call 0x100000c */ 0xe8, 0x00, 0x00, 0x00, 0x01,
+	/*  c nopl 0x0(%rax) */ 0x0f, 0x1f, 0x40, 0x00,
+	/* 10 push %rbp */ 0x55,
+	/* 11 push %rbx */ 0x53,
+	/* 12 call 0x1000017 */ 0xe8, 0x00, 0x00, 0x00, 0x01,
+	/* 17 pop %rbx */ 0x5b,
+	/* 18 pop %rbp */ 0x5d,
+	/* 19 ret */ 0xc3,
+};
+
 static const uint8_t comes_back[] = {
 	/*  0 push %rbx */ 0x53,
 	/*  1 push %rbp */ 0x55,
@@ -440,6 +457,22 @@ static void test_never_back(void **state)
 	CHECK(never_back, entries, expected);
 }
 
+/* Nor is the caller's state carried over from a call out of the code into the next function; from
+ * one in the middle of a function it is. */
+static void test_never_back_from_outside(void **state)
+{
+	static const uint8_t entries[] = {0, 0x10};
+	static const struct expected expected[] = {
+	        CALL(0x05, 16, XF_RBP_SAME, 0), CALL(0x07, 16, XF_RBP_SAME, 0),
+	        CALL(0x10, 8, XF_RBP_SAME, 0),  CALL(0x11, 16, XF_RBP_SAME, 0),
+	        CALL(0x12, 24, XF_RBP_SAME, 0), CALL(0x17, 24, XF_RBP_SAME, 0),
+	        CALL(0x19, 8, XF_RBP_SAME, 0),
+	};
+
+	(void)state;
+	CHECK(never_back_from_outside, entries, expected);
+}
+
 /* The same, but what follows is an aligned loop, which leads to a return by three pops. */
 static void test_comes_back(void **state)
 {
@@ -679,6 +712,7 @@ int main(void)
 	        cmocka_unit_test(test_called_on_frame),
 	        cmocka_unit_test(test_error_code),
 	        cmocka_unit_test(test_never_back),
+	        cmocka_unit_test(test_never_back_from_outside),
 	        cmocka_unit_test(test_comes_back),
 	};
 

@@ -28,7 +28,7 @@
 static uint8_t code[MAX_CODE];
 static size_t size;
 static struct xf_symbols *symbols;
-static uint64_t stgi, idle_return;
+static uint64_t stgi, idle_return, do_softirq, softirq_return;
 
 #define BYTES(...)                                                                                 \
 	do {                                                                                       \
@@ -119,7 +119,7 @@ struct layout {
 	uint32_t frame, processor, current;
 	uint8_t domain;
 	uint32_t options, cr3;
-	bool svm, vmrun, stgi, idle;
+	bool svm, vmrun, stgi, idle, softirqs;
 };
 
 static const struct layout good = {.frame = 0x7ef8,
@@ -131,7 +131,8 @@ static const struct layout good = {.frame = 0x7ef8,
                                    .svm = true,
                                    .vmrun = true,
                                    .stgi = true,
-                                   .idle = true};
+                                   .idle = true,
+                                   .softirqs = true};
 
 static void assemble_votes(const struct layout *layout, bool variant)
 {
@@ -206,6 +207,26 @@ static void assemble_idle_loop(void)
 	ret();
 }
 
+/* do_softirq jumps to another function, which pushes 48 bytes before its first call. */
+static void assemble_softirqs(void)
+{
+	function("do_softirq");
+	do_softirq = TEXT + size;
+	BYTES(0x31, 0xff, 0xe9); /* xor %edi, %edi; jmp */
+	displacement(32 - 7);
+	function("after_do_softirq");
+	ret();
+	function("common/softirq.c#__do_softirq");
+	BYTES(0x41, 0x56, 0x55, 0x53);             /* push %r14; push %rbp; push %rbx */
+	BYTES(0x48, 0x83, 0xec, 0x18);             /* sub $0x18, %rsp */
+	BYTES(0xff, 0xd0, 0x5b, 0xff, 0xd0, 0xc3); /* call *%rax; pop %rbx; call *%rax; ret */
+	function("process_softirqs");
+	BYTES(0xfb, 0xe8); /* sti; call do_softirq */
+	displacement((int32_t)(do_softirq - (TEXT + size + 4)));
+	softirq_return = TEXT + size;
+	ret();
+}
+
 static void assemble(const struct layout *layout)
 {
 	xf_symbols_free(symbols);
@@ -221,6 +242,8 @@ static void assemble(const struct layout *layout)
 		assemble_svm(layout);
 	if (layout->idle)
 		assemble_idle_loop();
+	if (layout->softirqs)
+		assemble_softirqs();
 	xf_symbols_add(symbols, TEXT, 0, 'T', "_stext");
 	xf_symbols_add(symbols, TEXT + MAX_CODE, 0, 'T', "_etext");
 	xf_symbols_add(symbols, HARDWARE_DOMAIN, 0, 'D', "hardware_domain");
@@ -268,6 +291,9 @@ static void everything_is_found_in_hand_made_code(void **state)
 	assert_int_equal(config.after_stgi, stgi);
 	assert_int_equal(config.idle_return, idle_return);
 	assert_int_equal(config.idle_slot, 0x20 + 16 + 8);
+	assert_int_equal(config.softirq_depth, 48 + 16);
+	assert_int_equal(config.softirq_returns[0], softirq_return);
+	assert_int_equal(config.softirq_returns[1], 0);
 	assert_int_equal(config.text_start, TEXT);
 	assert_int_equal(config.text_end, TEXT + MAX_CODE);
 	assert_int_equal(config.livepatch_start, TEXT + 0x235000);
@@ -325,13 +351,16 @@ static void what_is_not_needed_may_be_missing(void **state)
 	struct layout layout = good;
 
 	(void)state;
-	layout.svm = layout.idle = false;
+	layout.svm = layout.idle = layout.softirqs = false;
 	layout.options = 0;
 	assert_int_equal(discover_layout(&layout, &config, &error), 0);
 	assert_int_equal(config.after_stgi, 0);
 	assert_int_equal(config.idle_return, 0);
 	assert_int_equal(config.idle_slot, 0);
 	assert_int_equal(config.domain_options_offset, 0);
+	assert_int_equal(config.softirq_depth, 0);
+	assert_int_equal(config.softirq_returns[0], 0);
+	assert_int_equal(config.guest_readers, 0);
 	layout = good;
 	layout.cr3 = 0;
 	assert_int_equal(discover_layout(&layout, &config, &error), 0);
@@ -501,6 +530,11 @@ static void check_real(const char *path, const struct xf_code *text, const struc
 	              config.current_vcpu_offset, config.vcpu_domain_offset,
 	              config.domain_options_offset, config.vcpu_hvm_cr3_offset, config.idle_slot);
 	assert_true(config.vcpu_hvm_cr3_offset && config.domain_options_offset);
+	/* objdump: do_softirq jumps to __do_softirq, which pushes five registers. */
+	assert_int_equal(config.softirq_depth, 56);
+	assert_true(config.softirq_returns[0] != 0);
+	assert_int_equal(config.softirq_returns[XF_MAX_SOFTIRQ_RETURNS - 1], 0);
+	assert_int_equal(config.guest_readers, XF_READS_PV | XF_READS_HVM);
 	assert_true(config.idle_return > config.text_start);
 	assert_true(config.idle_return < config.text_end);
 	assert_true(config.after_stgi != 0);

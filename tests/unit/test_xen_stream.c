@@ -31,6 +31,8 @@ static size_t nr_records;
 
 /* What came out. */
 static uint64_t nr_samples, nr_controls;
+static size_t nr_guests; /* of the last sample, and their words */
+static unsigned int guest_words[XF_MAX_GUEST_STACKS];
 static uint32_t last_sequence;
 static enum xf_control last_kind;
 static uint32_t last_words[7];
@@ -101,18 +103,47 @@ static size_t add_sample(uint32_t sequence, unsigned int words)
 	for (i = 0, left = sample->bytes; left; i++) {
 		size_t size = left < XF_PART_BYTES ? left : XF_PART_BYTES;
 
-		add_record(XF_PART_EVENT(sequence, i), false, bytes, size);
+		add_record(XF_PART_EVENT(XF_TRACE_SAMPLE, sequence, i), false, bytes, size);
 		bytes += size;
 		left -= size;
 	}
 	return nr_records - before;
 }
 
-static void take_sample(void *context, const struct xf_sample *sample)
+/* As the agent cuts a stack of the guest of sample @sequence. */
+static void add_guest(uint32_t sequence, unsigned int words)
+{
+	uint64_t storage[XF_STREAM_MAX_GUEST / 8] = {0};
+	struct xf_guest_stack *guest = (struct xf_guest_stack *)(void *)storage;
+	const uint8_t *bytes = (const uint8_t *)storage;
+	size_t left;
+	unsigned int i;
+
+	guest->sequence = sequence;
+	guest->bytes = XF_GUEST_HEAD_BYTES + 8 * words;
+	guest->pcpu = PCPU;
+	guest->mode = XF_GUEST_KERNEL;
+	guest->rsp = words;
+	for (i = 0, left = guest->bytes; left; i++) {
+		size_t size = left < XF_PART_BYTES ? left : XF_PART_BYTES;
+
+		add_record(XF_PART_EVENT(XF_TRACE_GUEST, sequence, i), false, bytes, size);
+		bytes += size;
+		left -= size;
+	}
+}
+
+static void take_sample(void *context, const struct xf_sample *sample,
+                        const struct xf_guest_stack *const *guests, size_t nr)
 {
 	unsigned int i;
 
 	assert_ptr_equal(context, &nr_samples);
+	nr_guests = nr;
+	for (i = 0; i < nr; i++) {
+		assert_int_equal(guests[i]->sequence, sample->sequence);
+		guest_words[i] = (unsigned int)guests[i]->rsp;
+	}
 	nr_samples++;
 	last_sequence = sample->sequence;
 	assert_true(sample->bytes >= XF_SAMPLE_HEAD_BYTES);
@@ -169,6 +200,85 @@ static struct xf_stream new_stream(void)
 	xf_stream_init(&stream, PCPU);
 	nr_samples = nr_controls = 0;
 	return stream;
+}
+
+static void guests_stacks_come_with_their_sample_in_order(void **state)
+{
+	struct xf_stream stream = new_stream();
+
+	(void)state;
+	nr_records = 0;
+	add_guest(1, 0);
+	add_guest(1, XF_MAX_GUEST_WORDS);
+	add_guest(1, 7);
+	add_guest(1, 1);
+	add_sample(1, 20);
+	feed(&stream, 0, nr_records);
+	assert_int_equal(nr_guests, 4);
+	assert_int_equal(guest_words[0], 0);
+	assert_int_equal(guest_words[1], XF_MAX_GUEST_WORDS);
+	assert_int_equal(guest_words[2], 7);
+	assert_int_equal(guest_words[3], 1);
+}
+
+static void stacks_of_another_sample_are_dropped_and_counted(void **state)
+{
+	struct xf_stream stream = new_stream();
+
+	(void)state;
+	nr_records = 0;
+	add_guest(1, 3);
+	add_guest(1, 3);
+	add_sample(2, 1);
+	feed(&stream, 0, nr_records);
+	assert_int_equal(nr_samples, 1);
+	assert_int_equal(nr_guests, 0);
+	assert_int_equal(stream.broken_guests, 2);
+	nr_records = 0;
+	add_guest(3, 3);
+	add_guest(4, 3);
+	add_sample(4, 1);
+	feed(&stream, 0, nr_records);
+	assert_int_equal(nr_guests, 1);
+	assert_int_equal(stream.broken_guests, 3);
+	assert_int_equal(stream.broken, 0);
+}
+
+static void more_stacks_than_a_sample_has_are_dropped_and_counted(void **state)
+{
+	struct xf_stream stream = new_stream();
+	unsigned int i;
+
+	(void)state;
+	nr_records = 0;
+	for (i = 0; i <= XF_MAX_GUEST_STACKS; i++)
+		add_guest(1, i);
+	add_sample(1, 1);
+	feed(&stream, 0, nr_records);
+	assert_int_equal(nr_guests, XF_MAX_GUEST_STACKS);
+	assert_int_equal(stream.broken_guests, 1);
+}
+
+/* Whichever record is missing, the sample is not lost with its guest's stack. */
+static void a_guests_stack_that_is_not_whole_leaves_its_sample(void **state)
+{
+	size_t missing, of_guest;
+
+	(void)state;
+	nr_records = 0;
+	add_guest(1, 30);
+	of_guest = nr_records;
+	add_sample(1, 9);
+	for (missing = 0; missing < of_guest; missing++) {
+		struct xf_stream stream = new_stream();
+
+		feed(&stream, 0, missing);
+		feed(&stream, missing + 1, nr_records);
+		assert_int_equal(nr_samples, 1);
+		assert_int_equal(nr_guests, 0);
+		assert_int_equal(stream.broken_guests, 1);
+		assert_int_equal(stream.broken, 0);
+	}
 }
 
 static void samples_of_every_length_are_put_together(void **state)
@@ -579,12 +689,13 @@ static void random_bytes_are_survived_and_accounted_for(void **state)
 				bytes[i] = (uint8_t)random_value();
 			/* Often enough something that looks like ours. */
 			for (i = 0; i + 4 <= size && random_value() % 2; i += 4 * 8) {
-				uint32_t head = XF_PART_EVENT(0, i / 32) | 7u << 28;
+				uint32_t head =
+				        XF_PART_EVENT(XF_TRACE_SAMPLE, 0, i / 32) | 7u << 28;
 
 				memcpy(bytes + i, &head, 4);
 			}
 			feed_bytes(&stream, bytes, size);
-			assert_true(stream.filled <= sizeof(stream.sample));
+			assert_true(stream.filled <= sizeof(stream.bytes));
 		}
 		assert_int_equal(stream.delivered, nr_samples);
 	}
@@ -619,6 +730,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
+	        TEST(guests_stacks_come_with_their_sample_in_order),
+	        TEST(stacks_of_another_sample_are_dropped_and_counted),
+	        TEST(more_stacks_than_a_sample_has_are_dropped_and_counted),
+	        TEST(a_guests_stack_that_is_not_whole_leaves_its_sample),
 	        TEST(samples_of_every_length_are_put_together),
 	        TEST(samples_may_be_split_between_calls_at_every_record),
 	        TEST(a_part_missing_at_any_later_position_breaks_one_sample),

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A perf.data that perf's report and script read as it is: domains are processes, vCPUs threads.
+ * Names are in it, as records of symbols in the kernel, so that perf looks for no file.
+ */
+#ifndef XF_OUTPUT_PERF_H
+#define XF_OUTPUT_PERF_H
+
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+/* @profile has a timeline, and addresses. Return: 0 or -ENOMEM; the caller looks at ferror(@out).
+ */
+int xf_perf_write(FILE *out, const struct xf_profile *profile);
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/user_hits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "profile/grow.h"
+#include "profile/pieces.h"
+
+struct hits {
+	struct xf_user_hit *hits;
+	size_t nr;
+	size_t sorted; /* so many of them are in order, each once */
+};
+
+static int compare_hits(const void *left, const void *right)
+{
+	const struct xf_user_hit *a = left;
+	const struct xf_user_hit *b = right;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static void tidy(struct hits *hits)
+{
+	size_t kept = 0;
+
+	if (hits->nr)
+		qsort(hits->hits, hits->nr, sizeof(*hits->hits), compare_hits);
+	for (size_t i = 0; i < hits->nr; i++)
+		if (!kept || compare_hits(&hits->hits[kept - 1], &hits->hits[i]) != 0)
+			hits->hits[kept++] = hits->hits[i];
+	hits->nr = hits->sorted = kept;
+}
+
+static int add(struct hits *hits, const struct xf_user_hit *hit)
+{
+	struct xf_user_hit *added;
+
+	/* Most have been there before: the array stays small. */
+	if (hits->nr > 2 * hits->sorted + 65536 && !(hits->nr & (hits->nr - 1)))
+		tidy(hits);
+	added = XF_GROW(hits->hits, hits->nr);
+	if (!added)
+		return -ENOMEM;
+	*added = *hit;
+	hits->nr++;
+	return 0;
+}
+
+/* Code of @process at @address, where there is any. */
+static int add_address(struct hits *hits, const struct xf_processes *processes,
+                       const struct xf_process *process, uint64_t address)
+{
+	struct xf_mapping mapping;
+	struct xf_user_hit hit = {.mapped_in = process->pid};
+
+	if (!xf_processes_mapping(processes, process, address, &mapping))
+		return 0;
+	xf_mapping_place(&mapping, process, address, &hit.file, &hit.pid, &hit.offset);
+	hit.map_address = mapping.address;
+	hit.map_size = mapping.size;
+	return add(hits, &hit);
+}
+
+static int add_sample(struct hits *hits, const struct xf_processes *processes,
+                      const struct xf_record *record)
+{
+	struct xf_process process;
+	struct xf_guest_piece piece;
+	int code = 0;
+
+	if (record->type != XF_RECORD_SAMPLE || record->sample.domid != XF_DOMID_CONTROL ||
+	    !record->guest.nr ||
+	    !xf_processes_running(processes, record->sample.vcpu, record->sample.tsc, &process))
+		return 0;
+	xf_guest_pieces_read(&record->guest, record->guest.nr - 1, &piece);
+	if (piece.stack.mode != XF_GUEST_USER)
+		return 0;
+	code = add_address(hits, processes, &process, piece.stack.rip);
+	for (unsigned int i = 0; !code && i < piece.nr_words; i++)
+		code = add_address(hits, processes, &process,
+		                   XF_WORD_VALUE(piece.stack.words[i]) - 1);
+	return code;
+}
+
+int xf_user_hits_collect(const struct xf_recording *recording, const struct xf_processes *processes,
+                         struct xf_user_hit **hits, size_t *nr)
+{
+	struct xf_record_iterator iterator = {0};
+	struct xf_record record;
+	struct hits made = {0};
+	int code = 0;
+
+	while (!code && xf_recording_next(recording, &iterator, &record))
+		code = add_sample(&made, processes, &record);
+	if (code) {
+		free(made.hits);
+		return code;
+	}
+	tidy(&made);
+	*hits = made.hits;
+	*nr = made.nr;
+	return 0;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbol/debug.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct xf_debug {
+	Elf *elf;
+	Dwarf *dwarf;
+	char build_id[65];
+};
+
+static void read_build_id(struct xf_debug *debug)
+{
+	const void *bytes;
+	ssize_t size = dwelf_elf_gnu_build_id(debug->elf, &bytes);
+
+	for (ssize_t i = 0; i < size && i < 32; i++)
+		snprintf(debug->build_id + 2 * i, 3, "%02x", ((const uint8_t *)bytes)[i]);
+}
+
+static bool has_lines(Dwarf *dwarf)
+{
+	Dwarf_Off next;
+	size_t head;
+
+	return dwarf_nextcu(dwarf, 0, &next, &head, NULL, NULL, NULL) == 0;
+}
+
+int xf_debug_open(const void *bytes, size_t size, struct xf_debug **debug, struct xf_error *error)
+{
+	struct xf_debug *made = calloc(1, sizeof(*made));
+	int code = 0;
+
+	if (!made)
+		return xf_fail(error, -ENOMEM, "no memory for the debug info");
+	elf_version(EV_CURRENT);
+	/* libelf does not write to what it reads. */
+	made->elf = elf_memory((char *)bytes, size);
+	if (!made->elf || elf_kind(made->elf) != ELF_K_ELF)
+		code = xf_fail(error, -EBADMSG, "not an ELF file");
+	if (!code)
+		made->dwarf = dwarf_begin_elf(made->elf, DWARF_C_READ, NULL);
+	if (!code && (!made->dwarf || !has_lines(made->dwarf)))
+		code = xf_fail(error, -ENODATA, "it has no debug info (DWARF)");
+	if (code) {
+		xf_debug_close(made);
+		return code;
+	}
+	read_build_id(made);
+	*debug = made;
+	return 0;
+}
+
+void xf_debug_close(struct xf_debug *debug)
+{
+	if (!debug)
+		return;
+	dwarf_end(debug->dwarf);
+	elf_end(debug->elf);
+	free(debug);
+}
+
+const char *xf_debug_build_id(const struct xf_debug *debug)
+{
+	return debug->build_id;
+}
+
+/* Return: @file without the directory that the compiler was called in. */
+static const char *without_directory(Dwarf_Die *unit, const char *file)
+{
+	Dwarf_Attribute attribute;
+	const char *directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+	size_t size = directory ? strlen(directory) : 0;
+
+	if (!size || strncmp(file, directory, size) != 0 || file[size] != '/')
+		return file;
+	return file + size + 1;
+}
+
+static bool line_in(Dwarf_Die *unit, uint64_t address, const char **file, int *line)
+{
+	Dwarf_Line *found = dwarf_getsrc_die(unit, address);
+	const char *path = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
+
+	if (!path || dwarf_lineno(found, line) || !*line)
+		return false;
+	*file = without_directory(unit, path);
+	return true;
+}
+
+bool xf_debug_line(struct xf_debug *debug, uint64_t address, const char **file, int *line)
+{
+	Dwarf_Off offset = 0, next;
+	Dwarf_Die unit;
+	size_t head;
+
+	if (dwarf_addrdie(debug->dwarf, address, &unit))
+		return line_in(&unit, address, file, line);
+	/* Not all files say which unit has an address. */
+	while (dwarf_nextcu(debug->dwarf, offset, &next, &head, NULL, NULL, NULL) == 0) {
+		if (dwarf_offdie(debug->dwarf, offset + head, &unit) &&
+		    dwarf_haspc(&unit, address) == 1)
+			return line_in(&unit, address, file, line);
+		offset = next;
+	}
+	return false;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "xen/guests.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SPECIAL_DOMID 0x7ff0u /* public/xen.h: DOMID_FIRST_RESERVED */
+
+static bool is_named(const struct xf_domain *domain, const char *text, size_t size)
+{
+	return strlen(domain->name) == size && memcmp(domain->name, text, size) == 0;
+}
+
+/* Return: the domid that @text, of @size characters, stands for; -1 where it does not. */
+static int find_domid(const char *text, size_t size, const struct xf_domain *domains, size_t nr)
+{
+	unsigned long domid;
+	char *end;
+
+	for (size_t i = 0; i < nr; i++)
+		if (is_named(&domains[i], text, size))
+			return domains[i].domid;
+	if (size == 0 || text[0] < '0' || text[0] > '9')
+		return -1;
+	domid = strtoul(text, &end, 10);
+	if (end != text + size || domid >= FIRST_SPECIAL_DOMID)
+		return -1;
+	for (size_t i = 0; i < nr; i++)
+		if (domains[i].domid == domid)
+			return (int)domid;
+	/* There may be no xenstore to tell, and dom0 always is. */
+	return domid == 0 || nr == 0 ? (int)domid : -1;
+}
+
+static int refuse(const char *text, size_t size, const struct xf_domain *domains, size_t nr,
+                  struct xf_error *error)
+{
+	char names[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < nr && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s (%u)",
+		                         i ? ", " : "", domains[i].name, domains[i].domid);
+	return xf_fail(error, -EINVAL, "--guests: no domain is named or numbered '%.*s'%s%s",
+	               (int)(size < 64 ? size : 64), text, names[0] ? "; there are " : "", names);
+}
+
+int xf_guests_choose(const char *wanted, const struct xf_domain *domains, size_t nr,
+                     struct xf_agent_config *config, struct xf_error *error)
+{
+	config->nr_guests = 0;
+	if (strcmp(wanted, "none") == 0)
+		return 0;
+	if (strcmp(wanted, "all") == 0) {
+		config->nr_guests = XF_GUESTS_ALL;
+		return 0;
+	}
+	for (;;) {
+		size_t size = strcspn(wanted, ",");
+		int domid = find_domid(wanted, size, domains, nr);
+
+		if (domid < 0)
+			return refuse(wanted, size, domains, nr, error);
+		if (config->nr_guests == XF_MAX_GUESTS)
+			return xf_fail(error, -EINVAL,
+			               "--guests takes at most %u domains; 'all' takes any number",
+			               XF_MAX_GUESTS);
+		config->guest_domids[config->nr_guests++] = (uint16_t)domid;
+		if (wanted[size] == '\0')
+			return 0;
+		wanted += size + 1;
+	}
+}

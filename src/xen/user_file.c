@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "xen/user_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/symbols.h"
+#include "unwind/cfi.h"
+#include "unwind/elf.h"
+
+#define NOTES_MAX   4096u
+#define HEADERS_MAX 64
+#define FILE_MAX    ((off_t)1 << 30)
+#define PATH_BYTES  4200u
+
+/* A file in memory. */
+struct image {
+	const void *bytes;
+	size_t size;
+	void *mapped; /* where they are to be unmapped; else NULL */
+	struct xf_elf elf;
+	bool opened; /* @elf is to be closed */
+};
+
+struct xf_user_file {
+	struct image image;
+	struct xf_cfi *cfi; /* NULL: it has none */
+	struct xf_symbols *symbols;
+};
+
+/* ---- Build-ids ------------------------------------------------------------------------------- */
+
+/* Looks for a build-id among notes. Return: its size, 0 where there is none. */
+static size_t find_note(const uint8_t *notes, size_t size, uint8_t build_id[XF_BUILD_ID_MAX])
+{
+	size_t at = 0;
+
+	while (size - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		size_t name, content;
+
+		memcpy(&note, notes + at, sizeof(note));
+		at += sizeof(note);
+		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+		content = ((size_t)note.n_descsz + 3) & ~(size_t)3;
+		if (name > size - at || content > size - at - name)
+			return 0;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    memcmp(notes + at, "GNU", 4) == 0 && note.n_descsz <= XF_BUILD_ID_MAX) {
+			memcpy(build_id, notes + at + name, note.n_descsz);
+			return note.n_descsz;
+		}
+		at += name + content;
+	}
+	return 0;
+}
+
+size_t xf_user_file_build_id(int fd, uint8_t build_id[XF_BUILD_ID_MAX])
+{
+	Elf64_Phdr headers[HEADERS_MAX];
+	uint8_t notes[NOTES_MAX];
+	Elf64_Ehdr head;
+	size_t found = 0;
+	ssize_t got;
+
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_phentsize != sizeof(headers[0]) || head.e_phnum > HEADERS_MAX)
+		return 0;
+	got = pread(fd, headers, head.e_phnum * sizeof(headers[0]), (off_t)head.e_phoff);
+	for (size_t i = 0; !found && got > 0 && i < (size_t)got / sizeof(headers[0]); i++) {
+		size_t size = headers[i].p_filesz < NOTES_MAX ? headers[i].p_filesz : NOTES_MAX;
+		ssize_t read = headers[i].p_type == PT_NOTE
+		                       ? pread(fd, notes, size, (off_t)headers[i].p_offset)
+		                       : 0;
+
+		if (read > 0)
+			found = find_note(notes, (size_t)read, build_id);
+	}
+	return found;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static bool has_build_id(int fd, const struct xf_user_file_wanted *wanted)
+{
+	uint8_t build_id[XF_BUILD_ID_MAX];
+	size_t size = xf_user_file_build_id(fd, build_id);
+
+	return size && size == wanted->build_id_size &&
+	       memcmp(build_id, wanted->build_id, size) == 0;
+}
+
+/* A file of that path may be another one by now: its build-id tells. Return: -1 where it is not to
+ * be had. */
+static int open_path(const char *path, const struct xf_user_file_wanted *wanted)
+{
+	int fd = wanted->build_id_size ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+	                               : -1;
+
+	if (fd >= 0 && !has_build_id(fd, wanted)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Without a build-id: the file that the process has there now has the same path at least. */
+static int open_mapped(const char *path, const struct xf_user_file_wanted *wanted)
+{
+	char target[PATH_BYTES];
+	ssize_t size;
+
+	if (wanted->build_id_size)
+		return open_path(path, wanted);
+	size = readlink(path, target, sizeof(target) - 1);
+	target[size < 0 ? 0 : size] = '\0';
+	return strcmp(target, wanted->path) == 0
+	               ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+	               : -1;
+}
+
+/* While the process is there the kernel leads to the very file that it has mapped, wherever and
+ * whether that still has a name. Its number may be another's by now. */
+static int open_file(const struct xf_user_file_wanted *wanted)
+{
+	char path[PATH_BYTES];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root%s", wanted->pid, wanted->path);
+	fd = open_path(path, wanted);
+	if (fd < 0)
+		fd = open_path(wanted->path, wanted);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
+	         wanted->pid, wanted->map_address, wanted->map_address + wanted->map_size);
+	return open_mapped(path, wanted);
+}
+
+/* Who cuts the file off meanwhile ends us by a signal: this is not for the recorder's own process.
+ */
+static bool map_file(int fd, struct image *image)
+{
+	struct stat status;
+	void *mapped;
+
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0 ||
+	    status.st_size > FILE_MAX)
+		return false;
+	mapped = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (mapped == MAP_FAILED)
+		return false;
+	image->mapped = mapped;
+	image->bytes = mapped;
+	image->size = (size_t)status.st_size;
+	return true;
+}
+
+/* The kernel maps the same one into each process, ours too. */
+static bool find_vdso(struct image *image)
+{
+	const Elf64_Ehdr *head = (const void *)getauxval(AT_SYSINFO_EHDR); // NOLINT
+
+	if (!head)
+		return false;
+	image->bytes = head;
+	image->size = head->e_shoff + (size_t)head->e_shnum * head->e_shentsize;
+	return true;
+}
+
+static bool open_image(const struct xf_user_file_wanted *wanted, struct image *image)
+{
+	bool have;
+	int fd;
+
+	*image = (struct image){0};
+	if (strcmp(wanted->path, "[vdso]") == 0) {
+		have = find_vdso(image);
+	} else {
+		fd = open_file(wanted);
+		have = fd >= 0 && map_file(fd, image);
+		if (fd >= 0)
+			close(fd);
+	}
+	image->opened = have;
+	return have && xf_elf_open(image->bytes, image->size, &image->elf, NULL) == 0;
+}
+
+static void close_image(struct image *image)
+{
+	if (image->opened)
+		xf_elf_close(&image->elf);
+	if (image->mapped)
+		munmap(image->mapped, image->size);
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static bool is_function(const GElf_Sym *symbol)
+{
+	unsigned int type = GELF_ST_TYPE(symbol->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
+	       symbol->st_value;
+}
+
+static void add_symbols(Elf *elf, Elf_Scn *section, size_t strings, struct xf_symbols *symbols)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Sym symbol;
+
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		const char *name = elf_strptr(elf, strings, symbol.st_name);
+		bool global = GELF_ST_BIND(symbol.st_info) != STB_LOCAL;
+
+		if (is_function(&symbol) && name && name[0])
+			xf_symbols_add(symbols, symbol.st_value, symbol.st_size, global ? 'T' : 't',
+			               name);
+	}
+}
+
+/* All that the file names. What has no size ends with its section at the latest. */
+static void read_symbols(const struct image *image, struct xf_symbols *symbols)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(image->elf.elf, section))) {
+		if (!gelf_getshdr(section, &header))
+			continue;
+		if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
+			add_symbols(image->elf.elf, section, header.sh_link, symbols);
+		if (header.sh_flags & SHF_EXECINSTR)
+			xf_symbols_add(symbols, header.sh_addr + header.sh_size, 0, '?', "");
+	}
+}
+
+/* What only those for debuggers do: where Debian and others put what they strip of a file with that
+ * build-id. */
+static void read_debug_symbols(const struct xf_user_file_wanted *wanted, struct xf_symbols *symbols)
+{
+	char path[PATH_BYTES] = "/usr/lib/debug/.build-id/";
+	size_t used = strlen(path);
+	struct image image = {0};
+	int fd;
+
+	for (size_t i = 0; i < wanted->build_id_size; i++)
+		used += (size_t)snprintf(path + used, sizeof(path) - used, "%02x%s",
+		                         wanted->build_id[i], i ? "" : "/");
+	snprintf(path + used, sizeof(path) - used, ".debug");
+	fd = open_path(path, wanted);
+	image.opened = fd >= 0 && map_file(fd, &image);
+	/* Such a file has no code, and is refused for that; its symbols are there all the same. */
+	if (image.opened)
+		xf_elf_open(image.bytes, image.size, &image.elf, NULL);
+	if (image.elf.elf)
+		read_symbols(&image, symbols);
+	close_image(&image);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+struct xf_user_file *xf_user_file_open(const struct xf_user_file_wanted *wanted)
+{
+	struct xf_user_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->symbols = xf_symbols_new();
+	if (!file->symbols || !open_image(wanted, &file->image)) {
+		xf_user_file_close(file);
+		return NULL;
+	}
+	read_symbols(&file->image, file->symbols);
+	read_debug_symbols(wanted, file->symbols);
+	xf_symbols_finish(file->symbols);
+	if (xf_cfi_open(&file->image.elf, XF_CFI_EH_FRAME, &file->cfi) != 0)
+		file->cfi = NULL;
+	return file;
+}
+
+void xf_user_file_close(struct xf_user_file *file)
+{
+	if (!file)
+		return;
+	xf_cfi_close(file->cfi);
+	xf_symbols_free(file->symbols);
+	close_image(&file->image);
+	free(file);
+}
+
+/* Return: whether @offset in the file is loaded, and at which address of the file's own, which is
+ * *@distance more. */
+static bool find_segment(const struct xf_user_file *file, uint64_t offset, uint64_t *distance)
+{
+	GElf_Phdr header;
+	size_t nr = 0;
+
+	if (elf_getphdrnum(file->image.elf.elf, &nr) != 0)
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		if (!gelf_getphdr(file->image.elf.elf, (int)i, &header) ||
+		    header.p_type != PT_LOAD || offset < header.p_offset ||
+		    offset - header.p_offset >= header.p_filesz)
+			continue;
+		*distance = header.p_vaddr - header.p_offset;
+		return true;
+	}
+	return false;
+}
+
+void xf_user_file_find(const struct xf_user_file *file, uint64_t offset,
+                       struct xf_user_file_place *place)
+{
+	const struct xf_symbol *symbol;
+	uint64_t distance;
+
+	*place = (struct xf_user_file_place){
+	        .name = "", .row = {.kind = XF_ROW_UNDEFINED, .reason = XF_UNWIND_NO_ROW}};
+	if (!find_segment(file, offset, &distance))
+		return;
+	symbol = xf_symbols_find(file->symbols, offset + distance);
+	if (symbol) {
+		place->name = symbol->name;
+		place->start = symbol->address - distance;
+	}
+	if (file->cfi)
+		place->row = xf_cfi_row(file->cfi, offset + distance);
+}

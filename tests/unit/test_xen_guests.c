@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* src/xen/guests.c: which domains --guests means. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "xen/guests.h"
+
+static const struct xf_domain domains[] = {
+        {.domid = 0, .name = "Domain-0"},
+        {.domid = 5, .name = "web"},
+        {.domid = 7, .name = "5"},
+};
+
+static int choose(const char *wanted, struct xf_agent_config *config, struct xf_error *error)
+{
+	memset(config, 0xff, sizeof(*config));
+	return xf_guests_choose(wanted, domains, 3, config, error);
+}
+
+static void all_and_none_are_what_they_say(void **state)
+{
+	struct xf_agent_config config;
+
+	(void)state;
+	assert_int_equal(choose("all", &config, NULL), 0);
+	assert_int_equal(config.nr_guests, XF_GUESTS_ALL);
+	assert_int_equal(choose("none", &config, NULL), 0);
+	assert_int_equal(config.nr_guests, 0);
+}
+
+static void domains_are_found_by_name_and_by_number(void **state)
+{
+	struct xf_agent_config config;
+
+	(void)state;
+	assert_int_equal(choose("web,0", &config, NULL), 0);
+	assert_int_equal(config.nr_guests, 2);
+	assert_int_equal(config.guest_domids[0], 5);
+	assert_int_equal(config.guest_domids[1], 0);
+}
+
+static void a_name_comes_before_a_number(void **state)
+{
+	struct xf_agent_config config;
+
+	(void)state;
+	assert_int_equal(choose("5", &config, NULL), 0);
+	assert_int_equal(config.guest_domids[0], 7);
+	assert_int_equal(choose("7", &config, NULL), 0);
+	assert_int_equal(config.guest_domids[0], 7);
+}
+
+static void what_is_not_there_is_refused_with_what_is(void **state)
+{
+	static const char *const wrong[] = {"",   ",",  "web,",  "we",    "webb",  "1",    "0x5",
+	                                    "-1", "5 ", "32752", "web,9", "web;0", "65536"};
+	struct xf_agent_config config;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct xf_error error = {0};
+
+		assert_int_equal(choose(wrong[i], &config, &error), -EINVAL);
+		assert_non_null(strstr(error.text, "Domain-0 (0), web (5), 5 (7)"));
+	}
+}
+
+static void dom0_is_there_without_a_xenstore(void **state)
+{
+	struct xf_agent_config config;
+	struct xf_error error;
+
+	(void)state;
+	assert_int_equal(xf_guests_choose("0", NULL, 0, &config, &error), 0);
+	assert_int_equal(config.nr_guests, 1);
+	assert_int_equal(config.guest_domids[0], 0);
+	assert_int_equal(xf_guests_choose("3", NULL, 0, &config, &error), 0);
+	assert_int_equal(config.guest_domids[0], 3);
+	assert_int_equal(xf_guests_choose("web", NULL, 0, &config, &error), -EINVAL);
+}
+
+static void more_than_the_agent_has_room_for_are_refused(void **state)
+{
+	struct xf_agent_config config;
+	struct xf_error error;
+
+	(void)state;
+	assert_int_equal(choose("0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0", &config, &error), 0);
+	assert_int_equal(config.nr_guests, XF_MAX_GUESTS);
+	assert_int_equal(choose("0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0", &config, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "16"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(all_and_none_are_what_they_say),
+	        cmocka_unit_test(domains_are_found_by_name_and_by_number),
+	        cmocka_unit_test(a_name_comes_before_a_number),
+	        cmocka_unit_test(what_is_not_there_is_refused_with_what_is),
+	        cmocka_unit_test(dom0_is_there_without_a_xenstore),
+	        cmocka_unit_test(more_than_the_agent_has_room_for_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
