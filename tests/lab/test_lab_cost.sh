@@ -40,7 +40,7 @@ record_counted() { # NAME DOMAIN
 	for attempt in 1 2 3; do
 		status=0
 		before=$(wc -l <"$lab_tmp/counted")
-		record "$1" "$SECONDS_EACH" -F "$FREQUENCY" || status=1
+		record "$1" "$SECONDS_EACH" -F "$FREQUENCY" -g none || status=1
 		grep -q 'the agent stopped by itself' "$lab_tmp/$1.err" || break
 		echo "# attempt $attempt: the tool was held up for longer than its lease"
 	done
