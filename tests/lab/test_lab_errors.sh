@@ -345,7 +345,7 @@ test_disk_full() {
 	expect -u full-at-the-first-part-is-status-7 7 'No space left' \
 		lab_exec xf record -t 1 -o /tmp/small/x
 	check nothing-stays-of-it in_dom0 '[ ! -e /tmp/small/x ]'
-	in_dom0 'umount /tmp/small; mount -t tmpfs -o size=1200k none /tmp/small; load start hypercall'
+	in_dom0 'umount /tmp/small; mount -t tmpfs -o size=4500k none /tmp/small; load start hypercall'
 	expect full-while-recording-is-status-7 7 'No space left.*can be read' \
 		lab_exec xf record -F 999 -t 100 -o /tmp/small/x
 	in_dom0 'load stop all'
