@@ -20,9 +20,9 @@
  */
 #include "peek.h"
 
-#define CHUNK_BYTES 256u
-#define KERNEL_BYTES                                                                               \
-	16384u /* Linux's stacks for tasks, aligned to their size, and for interrupts */
+#define CHUNK_BYTES  256u
+/* Of Linux's stacks for tasks, which are aligned to it, and of those for interrupts. */
+#define KERNEL_BYTES 16384u
 
 /* Linux on x86-64: its text and its modules lie here (Documentation/x86/x86_64/mm.rst). */
 #define LINUX_TEXT_END 0xffffffffff000000ull
@@ -165,7 +165,7 @@ static void emit(const struct words *stack)
 	xf_emit_parts(XF_TRACE_GUEST, stack->head.sequence, stack, stack->head.bytes);
 }
 
-/* The process's stack, whose registers are in @stack's head. */
+/* The process's stack; @registers are its RIP, RSP and RBP. */
 static void emit_user(struct guest *guest, struct words *stack, const struct xf_sample *sample,
                       const uint64_t registers[3])
 {

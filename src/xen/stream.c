@@ -116,34 +116,46 @@ static void finish(struct xf_stream *stream, const struct xf_stream_sink *sink)
 		hand_on(stream, sink);
 }
 
+static bool is_of(const struct xf_stream *stream, uint32_t kind, uint32_t sequence)
+{
+	return stream->kind == kind && stream->sequence == sequence;
+}
+
+static void begin(struct xf_stream *stream, uint32_t kind, uint32_t sequence)
+{
+	give_up(stream);
+	stream->kind = kind;
+	stream->sequence = sequence;
+	stream->open = true;
+	stream->given_up = false;
+	stream->filled = 0;
+	stream->next_part = 0;
+}
+
+/* A part of what has no first part, or has been given up already: counted once. */
+static void skip(struct xf_stream *stream, uint32_t kind, uint32_t sequence)
+{
+	if (!stream->given_up || !is_of(stream, kind, sequence))
+		count_broken(stream, kind);
+	stream->kind = kind;
+	stream->sequence = sequence;
+	stream->given_up = true;
+}
+
 static void take_part(struct xf_stream *stream, uint32_t event, const uint8_t *bytes, size_t size,
                       const struct xf_stream_sink *sink)
 {
 	uint32_t part = XF_PART_NUMBER(event), sequence = XF_PART_SEQUENCE(event);
 	uint32_t kind = event & XF_TRACE_KIND_MASK;
-	bool same = stream->kind == kind && stream->sequence == sequence;
 
 	if (part == 0) {
-		give_up(stream);
-		stream->open = true;
-		stream->given_up = false;
-		stream->filled = 0;
-		stream->next_part = 0;
-	}
-	if (part != 0 && !stream->open) {
-		/* The first part is missing, or it has been given up already. */
-		if (!stream->given_up || !same)
-			count_broken(stream, kind);
-		stream->given_up = true;
-	}
-	if (part == 0 || !stream->open) {
-		stream->kind = kind;
-		stream->sequence = sequence;
-		same = true;
-	}
-	if (!stream->open)
+		begin(stream, kind, sequence);
+	} else if (!stream->open) {
+		skip(stream, kind, sequence);
 		return;
-	if (part != stream->next_part || !same || size > sizeof(stream->bytes) - stream->filled) {
+	}
+	if (part != stream->next_part || !is_of(stream, kind, sequence) ||
+	    size > sizeof(stream->bytes) - stream->filled) {
 		give_up(stream);
 		return;
 	}
