@@ -83,8 +83,10 @@ static void write_user(FILE *out, const struct xf_user_stacks *stacks,
 		write_frame(out, kernel->user_rip, XF_GUEST_USER_NAME, "guest");
 }
 
+/* @switching becomes what the kernel's stack says of a switch of threads. */
 static int write_guest(FILE *out, struct xf_guest_stacks *stacks, const struct xf_user_stacks *user,
-                       const struct xf_record *record, const char *domain)
+                       const struct xf_record *record, const char *domain,
+                       enum xf_switching *switching)
 {
 	struct xf_guest_trace trace;
 	char label[64];
@@ -104,6 +106,7 @@ static int write_guest(FILE *out, struct xf_guest_stacks *stacks, const struct x
 	}
 	if (trace.user)
 		write_user(out, user, record, &trace);
+	*switching = trace.switching;
 	return 0;
 }
 
@@ -137,7 +140,8 @@ struct script {
 	uint64_t events; /* written */
 };
 
-static void write_process(const struct script *script, const struct xf_sample *sample)
+static void write_process(const struct script *script, const struct xf_sample *sample,
+                          enum xf_switching switching)
 {
 	struct xf_process process;
 	const char *name = XF_PROCESS_UNKNOWN;
@@ -146,7 +150,7 @@ static void write_process(const struct script *script, const struct xf_sample *s
 	if (!script->options->processes || sample->domid != XF_DOMID_CONTROL ||
 	    !xf_processes_recorded(script->processes))
 		return;
-	if (xf_processes_running(script->processes, sample->vcpu, sample->tsc, &process))
+	if (xf_processes_running(script->processes, sample->vcpu, sample->tsc, switching, &process))
 		name = xf_process_label(&process, script->options->by_process, text);
 	write_frame(script->out, 0, name, "process");
 }
@@ -158,6 +162,7 @@ static int write_stack(const struct script *script, const struct xf_record *reco
 	const struct xf_sample *sample = &record->sample;
 	bool guest = record->type == XF_RECORD_SAMPLE && sample->flags & XF_SAMPLE_GUEST;
 	bool stacks = record->guest.nr && event->domid != XF_DOMID_IDLE;
+	enum xf_switching switching = XF_NOT_SWITCHING;
 	int code = 0;
 
 	if (record->type == XF_RECORD_IDLE)
@@ -171,9 +176,9 @@ static int write_stack(const struct script *script, const struct xf_record *reco
 		write_frame(script->out, 0, XF_GUEST_SWITCHED_AWAY, "guest");
 	if (stacks)
 		code = write_guest(script->out, script->guest_stacks, &script->user_stacks, record,
-		                   event->domain);
+		                   event->domain, &switching);
 	if (!code && event->domid != XF_DOMID_IDLE)
-		write_process(script, sample);
+		write_process(script, sample, switching);
 	return code;
 }
 

@@ -2,6 +2,7 @@
 #include "profile/clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,19 +123,21 @@ static double pace(const struct xf_clock *clock, size_t index)
 
 uint64_t xf_clock_doubt(const struct xf_clock *clock, uint64_t tsc)
 {
-	size_t index, before, after;
-	double doubt, change;
+	double doubt, earlier, later, step, ticks;
+	size_t index;
 
 	if (clock->nr < 3)
 		return 0;
 	index = (size_t)(find_line(clock, tsc) - clock->pairs);
-	before = index ? index - 1 : index;
-	after = index + 2 < clock->nr ? index + 1 : index;
-	change = pace(clock, after) - pace(clock, before);
+	ticks = (double)(clock->pairs[index + 1].tsc - clock->pairs[index].tsc);
+	earlier = pace(clock, index ? index - 1 : index);
+	later = pace(clock, index + 2 < clock->nr ? index + 1 : index);
 	/* Two lines of these paces through the two readings meet, at worst in the middle, so far
 	   from the straight line: a quarter of what they would part by over the whole distance. */
-	doubt = (change < 0 ? -change : change) / 4 *
-	        (double)(clock->pairs[index + 1].tsc - clock->pairs[index].tsc);
+	doubt = fabs(later - earlier) / 4 * ticks;
+	/* What they do not explain is a step, which may have been anywhere. */
+	step = fabs(pace(clock, index) - (earlier + later) / 2) * ticks;
+	doubt += step;
 	doubt += pace(clock, index) * (double)clock->pairs[index].width / 2;
 	return doubt < (double)NANOSECONDS ? (uint64_t)doubt : NANOSECONDS;
 }

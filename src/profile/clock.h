@@ -31,7 +31,8 @@ bool xf_clock_time(const struct xf_clock *clock, uint64_t tsc, uint64_t *time);
 /*
  * How far that time may be from the true one, ns. Where the clocks' pace before the two
  * neighbouring readings differs from that after them it may have changed anywhere between the two;
- * and a reading itself is no more exact than it took time.
+ * where it explains neither the way from one to the other, the clock may have been set anywhere
+ * there; and a reading itself is no more exact than it took time.
  */
 uint64_t xf_clock_doubt(const struct xf_clock *clock, uint64_t tsc);
 

@@ -20,6 +20,7 @@ struct known_frame {
 struct xf_guest_frames {
 	struct xf_calltree *tree;
 	struct xf_guest_stacks *stacks;
+	struct xf_guest_trace trace; /* of the record that was walked last */
 	struct xf_user_stacks user;
 	struct known_frame *known;
 	size_t nr_known;
@@ -133,27 +134,35 @@ static int push_user(struct xf_guest_frames *frames, const struct xf_record *rec
 	return code;
 }
 
+int xf_guest_frames_walk(struct xf_guest_frames *frames, const struct xf_record *record)
+{
+	return xf_guest_stacks_walk(frames->stacks, record, &frames->trace);
+}
+
+enum xf_switching xf_guest_frames_switching(const struct xf_guest_frames *frames)
+{
+	return frames->trace.switching;
+}
+
 int xf_guest_frames_push(struct xf_guest_frames *frames, const struct xf_record *record,
                          const char *domain, struct xf_node_id *node,
                          struct xf_guest_frames_pushed *pushed)
 {
-	struct xf_guest_trace trace;
+	const struct xf_guest_trace *trace = &frames->trace;
 	char label[64];
-	int code = xf_guest_stacks_walk(frames->stacks, record, &trace);
+	int code = 0;
 
-	if (code)
-		return code;
-	pushed->incomplete = trace.incomplete != NULL;
-	if (trace.user)
-		code = push_user(frames, record, &trace, node, pushed);
-	if (!code && trace.incomplete) {
-		snprintf(label, sizeof(label), XF_GUEST_INCOMPLETE, trace.incomplete);
+	pushed->incomplete = trace->incomplete != NULL;
+	if (trace->user)
+		code = push_user(frames, record, trace, node, pushed);
+	if (!code && trace->incomplete) {
+		snprintf(label, sizeof(label), XF_GUEST_INCOMPLETE, trace->incomplete);
 		code = push(frames, XF_FRAME_INCOMPLETE, label, node);
 	}
-	for (size_t i = trace.nr; !code && i > 0; i--) {
+	for (size_t i = trace->nr; !code && i > 0; i--) {
 		struct xf_frame_id frame;
 
-		code = intern(frames, &trace, trace.frames[i - 1], domain, &frame);
+		code = intern(frames, trace, trace->frames[i - 1], domain, &frame);
 		if (!code)
 			code = xf_calltree_child(frames->tree, *node, frame, node);
 	}

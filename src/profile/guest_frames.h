@@ -25,8 +25,14 @@ struct xf_guest_frames_pushed {
 	bool user_incomplete; /* outer frames are missing; an incomplete frame says so */
 };
 
+/* Walks the stacks of @record, of a sample that has its guest's. Return: 0 or -ENOMEM. */
+int xf_guest_frames_walk(struct xf_guest_frames *frames, const struct xf_record *record);
+
+/* Return: what the record that was walked last says of a switch of threads. */
+enum xf_switching xf_guest_frames_switching(const struct xf_guest_frames *frames);
+
 /*
- * Puts the frames of a sample that has its guest's stacks above *@node, which becomes the innermost
+ * Puts the frames of the record that was walked last above *@node, which becomes the innermost
  * one's: user, kernel. The domain goes by @domain. Return: 0 or -ENOMEM.
  */
 int xf_guest_frames_push(struct xf_guest_frames *frames, const struct xf_record *record,

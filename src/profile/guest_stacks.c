@@ -27,6 +27,10 @@ struct xf_guest_kernel {
 	struct xf_unwind_table *orc;  /* NULL: there is none, or none that makes sense */
 	struct piece_of_code *pieces; /* by address; none overlaps the one before it */
 	size_t nr_pieces;
+	/* Linux's x86 switches stacks right before the first of these functions, and tells perf of
+	   it in the second one, a little later; of size 0: not known. */
+	struct xf_code switch_to;
+	struct xf_code telling;
 };
 
 struct xf_guest_stacks {
@@ -83,6 +87,19 @@ static void free_kernel(struct xf_guest_kernel *kernel)
 	free(kernel);
 }
 
+static struct xf_code find_function(const struct xf_symbols *symbols, const char *name)
+{
+	const struct xf_symbol *found = xf_symbols_by_name(symbols, name);
+	struct xf_code function = {0};
+
+	if (found) {
+		function.address = found->address;
+		function.size =
+		        xf_symbols_extent(symbols, xf_symbols_first(symbols, found->address));
+	}
+	return function;
+}
+
 static int make_kernel(const struct xf_recording_kernel *recorded, struct xf_guest_kernel **kernel)
 {
 	struct xf_guest_kernel *made = calloc(1, sizeof(*made));
@@ -92,6 +109,10 @@ static int make_kernel(const struct xf_recording_kernel *recorded, struct xf_gue
 		made->recorded = recorded;
 		made->symbols = xf_kernels_symbols(recorded);
 		code = made->symbols ? sort_pieces(made) : -ENOMEM;
+	}
+	if (!code) {
+		made->switch_to = find_function(made->symbols, "__switch_to");
+		made->telling = find_function(made->symbols, "__perf_event_task_sched_in");
 	}
 	/* One that makes no sense ends walks, visibly. */
 	if (!code && recorded->orc.entries &&
@@ -332,6 +353,21 @@ static bool is_end(const struct xf_guest_trace *trace)
 	return !strstr(place.name, "_indirect_") || !strstr(place.name, "thunk");
 }
 
+static enum xf_switching find_switching(const struct xf_guest_trace *trace)
+{
+	const struct xf_guest_kernel *kernel = trace->kernel;
+
+	for (size_t i = 0; i < trace->nr; i++) {
+		uint64_t address = trace->frames[i].address - !trace->frames[i].interrupted;
+
+		if (address - kernel->switch_to.address < kernel->switch_to.size)
+			return XF_SWITCH_UNTOLD;
+		if (address - kernel->telling.address < kernel->telling.size)
+			return XF_SWITCH_TOLD;
+	}
+	return XF_NOT_SWITCHING;
+}
+
 static void walk_kernel(const struct captured *captured, const struct tables *tables,
                         struct xf_guest_trace *trace)
 {
@@ -341,6 +377,7 @@ static void walk_kernel(const struct captured *captured, const struct tables *ta
 	trace->nr =
 	        xf_unwind_walk_kernel(tables->at, tables->nr, captured->inputs, captured->nr_kernel,
 	                              trace->frames, XF_GUEST_STACK_MAX, &used, &reason);
+	trace->switching = find_switching(trace);
 	for (size_t i = 0; i < trace->nr; i++)
 		if (is_in_image(trace->frames[i].address))
 			trace->frames[i].address += trace->slide;
@@ -379,6 +416,7 @@ static int begin_trace(struct xf_guest_stacks *stacks, const struct xf_sample *s
 		code = find_kernel(stacks, recorded, &kernel);
 	trace->nr = 0;
 	trace->incomplete = NULL;
+	trace->switching = XF_NOT_SWITCHING;
 	trace->user = false;
 	trace->user_rip = 0;
 	trace->user_piece = 0;

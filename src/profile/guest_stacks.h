@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/processes.h"
 #include "profile/recording.h"
 #include "profile/stacks.h"
 #include "unwind/unwind.h"
@@ -25,6 +26,7 @@ struct xf_guest_trace {
 	struct xf_frame frames[XF_GUEST_STACK_MAX]; /* of its kernel */
 	size_t nr;
 	const char *incomplete; /* why outer frames of the kernel are missing; NULL: none are */
+	enum xf_switching switching;
 	bool user;         /* it is known that below them user code was running, or called ... */
 	uint64_t user_rip; /* ... here; 0: not known */
 	unsigned int user_piece;        /* where that is known: the sample's piece with its stack */

@@ -349,25 +349,30 @@ bool xf_processes_recorded(const struct xf_processes *processes)
 	return processes->clock.nr && processes->events->nr_cpus;
 }
 
-/* Return: what @cpu ran at @time, NULL where that is not known. */
-static const struct xf_switch *find_switch(const struct xf_process_events *events, uint32_t cpu,
-                                           uint64_t time)
+/* Return: how many switches of @cpu had been at @time. */
+static size_t count_switches(const struct xf_process_cpu *cpu, uint64_t time)
 {
-	const struct xf_process_cpu *found = cpu < events->nr_cpus ? &events->cpus[cpu] : NULL;
 	size_t low = 0;
-	size_t high = found ? found->nr : 0;
+	size_t high = cpu->nr;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (found->switches[middle].time <= time)
+		if (cpu->switches[middle].time <= time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low || found->switches[low - 1].pid == XF_PID_UNKNOWN)
-		return NULL;
-	return &found->switches[low - 1];
+	return low;
+}
+
+/* Return: what @cpu ran at @time, NULL where that is not known. */
+static const struct xf_switch *find_switch(const struct xf_process_events *events, uint32_t cpu,
+                                           uint64_t time)
+{
+	size_t nr = cpu < events->nr_cpus ? count_switches(&events->cpus[cpu], time) : 0;
+
+	return nr ? &events->cpus[cpu].switches[nr - 1] : NULL;
 }
 
 /* Return: what a thread was at @time, NULL where that is not known. */
@@ -435,26 +440,55 @@ static void describe(const struct xf_processes *processes, const struct xf_switc
 		process->time = first->from;
 }
 
-/* Whether @cpu ran the same thread all through the time that @tsc may have been at. */
-static bool is_certain(const struct xf_processes *processes, uint32_t cpu, uint64_t tsc,
-                       uint64_t time, const struct xf_switch *ran)
+/*
+ * Return: what the kernel of @cpu was switching to at @time. It tells of that later, so that it is
+ * the next one; or the one before, where @time is only by a doubtful clock later than it was told,
+ * or where it may have been @told just before and that is nearer. NULL: either may be.
+ */
+static const struct xf_switch *find_next(const struct xf_processes *processes, uint32_t cpu,
+                                         uint64_t time, uint64_t doubt, bool told)
 {
-	uint64_t doubt = xf_clock_doubt(&processes->clock, tsc);
+	const struct xf_process_events *events = processes->events;
+	const struct xf_process_cpu *found = cpu < events->nr_cpus ? &events->cpus[cpu] : NULL;
+	size_t next = found ? count_switches(found, time) : 0;
+	uint64_t since = next ? time - found->switches[next - 1].time : UINT64_MAX;
+	uint64_t until = UINT64_MAX;
 
+	if (found && next < found->nr)
+		until = found->switches[next].time - time;
+	if (since <= doubt && until <= doubt)
+		return NULL;
+	if (since <= doubt || (told && since < until))
+		return &found->switches[next - 1];
+	return until < UINT64_MAX ? &found->switches[next] : NULL;
+}
+
+/* Whether @cpu ran the same thread all through the time that @tsc may have been at. */
+static bool is_certain(const struct xf_processes *processes, uint32_t cpu, uint64_t time,
+                       uint64_t doubt, const struct xf_switch *ran)
+{
 	return find_switch(processes->events, cpu, time > doubt ? time - doubt : 0) == ran &&
 	       find_switch(processes->events, cpu, time + doubt) == ran;
 }
 
 bool xf_processes_running(const struct xf_processes *processes, uint32_t cpu, uint64_t tsc,
-                          struct xf_process *process)
+                          enum xf_switching switching, struct xf_process *process)
 {
 	const struct xf_switch *ran;
-	uint64_t time;
+	uint64_t time, doubt;
 
 	if (!xf_clock_time(&processes->clock, tsc, &time))
 		return false;
-	ran = find_switch(processes->events, cpu, time);
-	if (!ran || !is_certain(processes, cpu, tsc, time, ran))
+	doubt = xf_clock_doubt(&processes->clock, tsc);
+	if (switching != XF_NOT_SWITCHING) {
+		ran = find_next(processes, cpu, time, doubt, switching == XF_SWITCH_TOLD);
+		time = ran ? ran->time : time;
+	} else {
+		ran = find_switch(processes->events, cpu, time);
+		if (ran && !is_certain(processes, cpu, time, doubt, ran))
+			ran = NULL;
+	}
+	if (!ran || ran->pid == XF_PID_UNKNOWN)
 		return false;
 	*process =
 	        (struct xf_process){.pid = ran->pid, .tid = ran->tid, .space = NONE, .time = time};

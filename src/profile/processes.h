@@ -38,10 +38,17 @@ struct xf_process {
 	uint64_t time;
 };
 
+/* What a kernel's stack says of a switch from one thread to the next, whose stack it is already. */
+enum xf_switching {
+	XF_NOT_SWITCHING,
+	XF_SWITCH_UNTOLD, /* the event that tells of it comes later */
+	XF_SWITCH_TOLD,   /* that event is being made: its time may be a little earlier, or later */
+};
+
 /* Return: true and who ran on CPU @cpu of the control domain's (its vCPU of that number) at @tsc;
  * false where that is not known. */
 bool xf_processes_running(const struct xf_processes *processes, uint32_t cpu, uint64_t tsc,
-                          struct xf_process *process);
+                          enum xf_switching switching, struct xf_process *process);
 
 #define XF_PROCESS_UNKNOWN "[unknown process]"
 

@@ -410,17 +410,22 @@ static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
 }
 
 /* The process that a sample of the control domain's belongs to, above *@node. */
-static int push_process(struct builder *builder, const struct xf_sample *sample,
+static int push_process(struct builder *builder, const struct xf_record *record,
                         struct xf_profile_group *group, struct xf_node_id *node)
 {
 	const struct xf_profile_options *options = builder->options;
+	const struct xf_sample *sample = &record->sample;
+	enum xf_switching switching = record->guest.nr
+	                                      ? xf_guest_frames_switching(builder->guest_frames)
+	                                      : XF_NOT_SWITCHING;
 	struct xf_process process = {0};
 	const char *name = XF_PROCESS_UNKNOWN;
 	char text[128];
 
 	if (sample->domid != XF_DOMID_CONTROL || !xf_processes_recorded(builder->processes))
 		return 0;
-	if (xf_processes_running(builder->processes, sample->vcpu, sample->tsc, &process))
+	if (xf_processes_running(builder->processes, sample->vcpu, sample->tsc, switching,
+	                         &process))
 		name = xf_process_label(&process, options->by_process, text);
 	group->counts.processes++;
 	group->counts.process_unknown += !process.name;
@@ -481,8 +486,10 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		return code;
 	if (!group)
 		return 0;
-	if (!idle)
-		code = push_process(builder, sample, group, &node);
+	if (!idle && record->guest.nr)
+		code = xf_guest_frames_walk(builder->guest_frames, record);
+	if (!code && !idle)
+		code = push_process(builder, record, group, &node);
 	if (!code && !idle)
 		code = add_guest(builder, record, group, &node);
 	if (code)

@@ -67,24 +67,39 @@ static int add_address(struct hits *hits, const struct xf_processes *processes,
 	return add(hits, &hit);
 }
 
+static int add_stack(struct hits *hits, const struct xf_processes *processes,
+                     const struct xf_process *process, const struct xf_guest_piece *piece)
+{
+	int code = add_address(hits, processes, process, piece->stack.rip);
+
+	for (unsigned int i = 0; !code && i < piece->nr_words; i++)
+		code = add_address(hits, processes, process,
+		                   XF_WORD_VALUE(piece->stack.words[i]) - 1);
+	return code;
+}
+
+/* It is not known here whether the kernel was switching: the stack is that of the process that ran,
+ * or of the next one. */
 static int add_sample(struct hits *hits, const struct xf_processes *processes,
                       const struct xf_record *record)
 {
-	struct xf_process process;
+	static const enum xf_switching either[] = {XF_NOT_SWITCHING, XF_SWITCH_UNTOLD};
+	const struct xf_sample *sample = &record->sample;
 	struct xf_guest_piece piece;
 	int code = 0;
 
-	if (record->type != XF_RECORD_SAMPLE || record->sample.domid != XF_DOMID_CONTROL ||
-	    !record->guest.nr ||
-	    !xf_processes_running(processes, record->sample.vcpu, record->sample.tsc, &process))
+	if (record->type != XF_RECORD_SAMPLE || sample->domid != XF_DOMID_CONTROL ||
+	    !record->guest.nr)
 		return 0;
 	xf_guest_pieces_read(&record->guest, record->guest.nr - 1, &piece);
 	if (piece.stack.mode != XF_GUEST_USER)
 		return 0;
-	code = add_address(hits, processes, &process, piece.stack.rip);
-	for (unsigned int i = 0; !code && i < piece.nr_words; i++)
-		code = add_address(hits, processes, &process,
-		                   XF_WORD_VALUE(piece.stack.words[i]) - 1);
+	for (size_t i = 0; !code && i < sizeof(either) / sizeof(either[0]); i++) {
+		struct xf_process process;
+
+		if (xf_processes_running(processes, sample->vcpu, sample->tsc, either[i], &process))
+			code = add_stack(hits, processes, &process, &piece);
+	}
 	return code;
 }
 

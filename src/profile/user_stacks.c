@@ -66,7 +66,8 @@ void xf_user_stacks_walk(const struct xf_user_stacks *stacks, const struct xf_re
 	trace->nr = 0;
 	trace->incomplete = NULL;
 	if (!kernel->user_rip || sample->domid != XF_DOMID_CONTROL ||
-	    !xf_processes_running(stacks->processes, sample->vcpu, sample->tsc, &trace->process))
+	    !xf_processes_running(stacks->processes, sample->vcpu, sample->tsc, kernel->switching,
+	                          &trace->process))
 		return;
 	xf_guest_pieces_read(&record->guest, kernel->user_piece, &piece);
 	walk(stacks, &piece, trace);

@@ -50,7 +50,7 @@ belongs_to() { # NAME FRAME PROCESS
 		{ n = $NF; all += n; split($0, part, ";"); if (part[2] ~ process) good += n; else if (!shown++) print }
 		END { if (!all) { print "no frame " frame; exit 1 }
 		      printf "%d of %d\n", good, all
-		      exit good * 100 < all * 95 }' "$lab_tmp/$1.folded"
+		      exit good * 100 < all * 99 }' "$lab_tmp/$1.folded"
 }
 
 # The emulator's clock goes unevenly against its TSC, on a busy machine more so: near a switch nobody is

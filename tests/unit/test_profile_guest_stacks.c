@@ -13,6 +13,7 @@
 #include "output/folded.h"
 #include "output/script.h"
 #include "profile/guest_stacks.h"
+#include "profile/process_writer.h"
 #include "profile/profile.h"
 #include "profile/recording.h"
 
@@ -27,6 +28,8 @@
 /* Functions of the kernel. */
 #define HYPERCALL (CODE + 0x000)
 #define WORK      (CODE + 0x100)
+#define SWITCH_TO (CODE + 0x180)
+#define TELLING   (CODE + 0x1c0)
 #define HANDLER   (CODE + 0x200)
 #define ON_IRQ    (CODE + 0x300)
 #define ASM_IRQ   (CODE + 0x400)
@@ -109,6 +112,8 @@ static void write_symbols(struct xf_recording_writer *writer, uint32_t kernel)
 
 	xf_symbols_add(symbols, HYPERCALL, 0, 'T', "hypercall");
 	xf_symbols_add(symbols, WORK, 0, 't', "work");
+	xf_symbols_add(symbols, SWITCH_TO, 0, 'T', "__switch_to");
+	xf_symbols_add(symbols, TELLING, 0, 'T', "__perf_event_task_sched_in");
 	xf_symbols_add(symbols, HANDLER, 0, 't', "handler");
 	xf_symbols_add(symbols, ON_IRQ, 0, 't', "on_irq_stack");
 	xf_symbols_add(symbols, ASM_IRQ, 0, 'T', "asm_irq");
@@ -535,6 +540,75 @@ static void stacks_go_with_their_own_sample(void **state)
 	free(bytes.at);
 }
 
+/* At 1000 ns a thread of "present" runs, which was told at 0; that "another" does will be told at
+ * 1100. */
+static void write_processes(struct xf_recording_writer *writer)
+{
+	static const struct {
+		struct xf_process_head head;
+		char name[8];
+	} exist[] = {
+	        {{.type = XF_PROCESS_EXISTS, .size = 8, .pid = 100, .tid = 100}, "present"},
+	        {{.type = XF_PROCESS_EXISTS, .size = 8, .pid = 200, .tid = 200}, "another"},
+	};
+	const struct xf_switch switches[] = {{.time = 0, .pid = 100, .tid = 100},
+	                                     {.time = 1100, .pid = 200, .tid = 200}};
+	const struct xf_clock_pair pairs[] = {{.tsc = 0, .time = 0, .width = 0},
+	                                      {.tsc = 5000, .time = 5000, .width = 0}};
+
+	assert_int_equal(xf_recording_write_clock(writer, pairs, 2), 0);
+	assert_int_equal(xf_recording_write_switches(writer, 0, switches, 2), 0);
+	assert_int_equal(xf_recording_write_processes(writer, exist, sizeof(exist)), 0);
+}
+
+/* The frame @inner is on the stack above "entry_SYSCALL_64", at @tsc: then it is @process's. */
+static void expect_owner(uint64_t inner, uint64_t tsc, const char *process)
+{
+	const struct sample sample = {
+	        .guest = true,
+	        .tsc = tsc,
+	        .stacks = {{.mode = XF_GUEST_KERNEL,
+	                    .rip = HYPERCALL + 5,
+	                    .rsp = TASK - 200,
+	                    .end = TASK,
+	                    .words = {{TASK - 200, inner + 0x15}, {TASK - 176, SYSCALL + 0x15}}},
+	                   PROCESS}};
+	struct bytes bytes = {0};
+	struct xf_recording_writer *writer = start(&bytes);
+	struct xf_recording *recording;
+	struct xf_profile *profile;
+	char start_of_line[64];
+	char *text;
+
+	write_processes(writer);
+	for (size_t i = 0; i < 2; i++)
+		write_stack(writer, &sample.stacks[i], 5, 0);
+	write_sample(writer, &sample, 5);
+	recording = read_back(writer, &bytes);
+	text = fold(recording, &profile);
+	snprintf(start_of_line, sizeof(start_of_line), "Domain-0;%s;[user];", process);
+	if (strncmp(text, start_of_line, strlen(start_of_line)) != 0)
+		fail_msg("not %s: %s", process, text);
+	free(text);
+	xf_profile_free(profile);
+	xf_recording_free(recording);
+	free(bytes.at);
+}
+
+/* The stack is the next thread's before Linux says so. */
+static void a_stack_that_was_switched_to_is_the_next_processs(void **state)
+{
+	(void)state;
+	expect_owner(WORK, 1000, "present");
+	expect_owner(SWITCH_TO, 1000, "another");
+	expect_owner(SWITCH_TO, 200, "another");
+	expect_owner(SWITCH_TO, 1200, "[unknown process]");
+	expect_owner(TELLING, 1000, "another");
+	expect_owner(TELLING, 1200, "another");
+	expect_owner(TELLING, 500, "present");
+	expect_owner(WORK, 1200, "another");
+}
+
 static void the_script_has_the_same_frames(void **state)
 {
 	static const char expected[] =
@@ -582,6 +656,7 @@ int main(void)
 	        cmocka_unit_test(modules_are_walked_by_their_code),
 	        cmocka_unit_test(a_module_is_known_by_its_first_byte),
 	        cmocka_unit_test(stacks_go_with_their_own_sample),
+	        cmocka_unit_test(a_stack_that_was_switched_to_is_the_next_processs),
 	        cmocka_unit_test(the_script_has_the_same_frames),
 	};
 

@@ -149,7 +149,7 @@ static void expect(const struct made *made, uint32_t cpu, uint64_t time, uint32_
 {
 	struct xf_process process;
 
-	if (!xf_processes_running(made->processes, cpu, TSC(time), &process))
+	if (!xf_processes_running(made->processes, cpu, TSC(time), XF_NOT_SWITCHING, &process))
 		fail_msg("at %lu nobody is known", (unsigned long)time);
 	assert_int_equal(process.pid, pid);
 	assert_string_equal(process.name ? process.name : "", name);
@@ -159,7 +159,8 @@ static void expect_nobody(const struct made *made, uint32_t cpu, uint64_t time)
 {
 	struct xf_process process;
 
-	assert_false(xf_processes_running(made->processes, cpu, TSC(time), &process));
+	assert_false(
+	        xf_processes_running(made->processes, cpu, TSC(time), XF_NOT_SWITCHING, &process));
 }
 
 /* What runs on @cpu at @time has the file at @path mapped at @address; NULL: nothing known. */
@@ -169,7 +170,8 @@ static void expect_mapped(const struct made *made, uint32_t cpu, uint64_t time, 
 	struct xf_process process;
 	struct xf_mapping mapping = {0};
 
-	assert_true(xf_processes_running(made->processes, cpu, TSC(time), &process));
+	assert_true(
+	        xf_processes_running(made->processes, cpu, TSC(time), XF_NOT_SWITCHING, &process));
 	assert_int_equal(xf_processes_mapping(made->processes, &process, address, &mapping),
 	                 path != NULL);
 	if (path) {
@@ -293,7 +295,8 @@ static void threads_go_by_the_name_of_their_process(void **state)
 	expect(&made, 0, 5 * MS, 100, "qemu");
 	expect(&made, 0, 500 * MS, 100, "qemu"); /* its first thread has ended, but not it */
 	expect_mapped(&made, 0, 500 * MS, 0x1fff, "/usr/bin/qemu");
-	assert_true(xf_processes_running(made.processes, 0, TSC(5 * MS), &process));
+	assert_true(
+	        xf_processes_running(made.processes, 0, TSC(5 * MS), XF_NOT_SWITCHING, &process));
 	assert_string_equal(process.thread, "CPU 0/KVM");
 	release(&made);
 }
@@ -361,6 +364,12 @@ static void a_clock_that_changes_its_pace_is_doubted_there(void **state)
 	        {.tsc = 4000, .time = 5500, .width = 10}, {.tsc = 5000, .time = 7500, .width = 10},
 	        {.tsc = 6000, .time = 9500, .width = 10}, {.tsc = 7000, .time = 11500, .width = 10},
 	};
+	const struct xf_clock_pair set[] = {
+	        {.tsc = 0, .time = 0, .width = 10},
+	        {.tsc = 1024, .time = 1024, .width = 10},
+	        {.tsc = 2048, .time = 2304, .width = 10},
+	        {.tsc = 3072, .time = 3328, .width = 10},
+	};
 	struct xf_clock clock;
 
 	(void)state;
@@ -371,6 +380,10 @@ static void a_clock_that_changes_its_pace_is_doubted_there(void **state)
 	assert_int_equal(xf_clock_doubt(&clock, 5500), 10);
 	assert_int_equal(xf_clock_doubt(&clock, 100000), 10);
 	xf_clock_free(&clock);
+	/* Set by 256 somewhere between two of them. */
+	assert_int_equal(xf_clock_make(&clock, set, 4, 0), 0);
+	assert_int_equal(xf_clock_doubt(&clock, 1500), 256 + 6);
+	xf_clock_free(&clock);
 	assert_int_equal(xf_clock_make(&clock, pairs, 2, 0), 0);
 	assert_int_equal(xf_clock_doubt(&clock, 500), 0);
 	xf_clock_free(&clock);
@@ -380,8 +393,8 @@ static void near_a_switch_nobody_is_known_where_the_clock_is_doubted(void **stat
 {
 	const struct xf_clock_pair uneven[] = {
 	        {.tsc = TSC(300 * MS), .time = 300 * MS, .width = 40},
-	        {.tsc = TSC(400 * MS), .time = 440 * MS, .width = 40},
-	        {.tsc = TSC(500 * MS), .time = 540 * MS, .width = 40}};
+	        {.tsc = TSC(400 * MS), .time = 420 * MS, .width = 40},
+	        {.tsc = TSC(500 * MS), .time = 560 * MS, .width = 40}};
 	struct made made = {0};
 
 	(void)state;
@@ -393,8 +406,66 @@ static void near_a_switch_nobody_is_known_where_the_clock_is_doubted(void **stat
 	runs(&made, 0, 370 * MS, 200, 200);
 	finish(&made);
 	expect(&made, 0, 340 * MS, 100, "one");
-	expect_nobody(&made, 0, 350 * MS);
-	expect(&made, 0, 360 * MS, 200, "other");
+	expect_nobody(&made, 0, 355 * MS);
+	expect(&made, 0, 372 * MS, 200, "other");
+	release(&made);
+}
+
+static void expect_switching(const struct made *made, uint64_t time, enum xf_switching switching,
+                             uint32_t pid)
+{
+	struct xf_process process = {.pid = XF_PID_UNKNOWN};
+
+	xf_processes_running(made->processes, 0, TSC(time), switching, &process);
+	if (process.pid != pid)
+		fail_msg("at %lu: %u, not %u", (unsigned long)time, process.pid, pid);
+}
+
+/* It is told of after that, so that the event to come names it. */
+static void in_a_switch_the_next_thread_runs(void **state)
+{
+	struct made made = {0};
+
+	(void)state;
+	begin(&made);
+	exists(&made, 0, 100, 100, "one");
+	exists(&made, 0, 200, 200, "other");
+	runs(&made, 0, 10 * MS, 100, 100);
+	runs(&made, 0, 50 * MS, 200, 200);
+	runs(&made, 0, 90 * MS, XF_PID_UNKNOWN, 0);
+	finish(&made);
+	expect_switching(&made, 5 * MS, XF_SWITCH_UNTOLD, 100);
+	expect_switching(&made, 11 * MS, XF_SWITCH_UNTOLD, 200);
+	expect_switching(&made, 49 * MS, XF_SWITCH_UNTOLD, 200);
+	expect_switching(&made, 51 * MS, XF_SWITCH_UNTOLD, XF_PID_UNKNOWN);
+	expect_switching(&made, 91 * MS, XF_SWITCH_UNTOLD, XF_PID_UNKNOWN);
+	expect_switching(&made, 11 * MS, XF_SWITCH_TOLD, 100);
+	expect_switching(&made, 49 * MS, XF_SWITCH_TOLD, 200);
+	expect_switching(&made, 51 * MS, XF_SWITCH_TOLD, 200);
+	release(&made);
+}
+
+/* The clock may have told too late by 10 ms there. */
+static void a_switch_that_was_just_told_counts_where_the_clock_is_doubted(void **state)
+{
+	const struct xf_clock_pair uneven[] = {
+	        {.tsc = TSC(300 * MS), .time = 300 * MS, .width = 40},
+	        {.tsc = TSC(400 * MS), .time = 420 * MS, .width = 40},
+	        {.tsc = TSC(500 * MS), .time = 560 * MS, .width = 40}};
+	struct made made = {0};
+
+	(void)state;
+	begin(&made);
+	assert_int_equal(xf_recording_write_clock(made.writer, uneven, 3), 0);
+	exists(&made, 0, 100, 100, "one");
+	exists(&made, 0, 200, 200, "other");
+	runs(&made, 0, 0, 100, 100);
+	runs(&made, 0, 370 * MS, 200, 200);
+	runs(&made, 0, 420 * MS, 100, 100);
+	finish(&made);
+	/* 360 ms by the TSC are 372 by the clock. */
+	expect_switching(&made, 360 * MS, XF_SWITCH_UNTOLD, 200);
+	expect_switching(&made, 375 * MS, XF_SWITCH_UNTOLD, 100);
 	release(&made);
 }
 
@@ -643,6 +714,8 @@ int main(void)
 	        cmocka_unit_test(what_may_have_been_lost_is_not_known),
 	        cmocka_unit_test(a_clock_that_changes_its_pace_is_doubted_there),
 	        cmocka_unit_test(near_a_switch_nobody_is_known_where_the_clock_is_doubted),
+	        cmocka_unit_test(in_a_switch_the_next_thread_runs),
+	        cmocka_unit_test(a_switch_that_was_just_told_counts_where_the_clock_is_doubted),
 	        cmocka_unit_test(a_clock_follows_its_readings),
 	        cmocka_unit_test(processes_stand_above_the_control_domain_alone),
 	        cmocka_unit_test(script_tells_the_process_as_the_outermost_frame),
