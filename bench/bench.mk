@@ -3,7 +3,7 @@
 # make bench: ratios to what others need for the same, one line each. Nothing fails when one is missed.
 
 bench_common := $(patsubst %.c,$(B)/bench/%.o,bench.c image.c)
-bench_programs := $(addprefix $(B)/bench/,bench_table bench_objtool bench_walk)
+bench_programs := $(addprefix $(B)/bench/,bench_table bench_objtool bench_walk bench_commands make_recording)
 bench_unwind := $(filter $(B)/src/unwind/% $(B)/src/base/%,$(pure_objects))
 # libunwind is a rival that may be missing.
 LIBUNWIND = $(shell $(CC) -E -include libunwind.h -x c /dev/null >/dev/null 2>&1 && echo -lunwind)
@@ -16,7 +16,7 @@ bench:
 	$(Q)lab/install build lab
 	$(Q)lab/install bench || echo "make bench: goes on without them"
 	$(Q)rm -f $(B)/bench/rival_*.o $(B)/bench/bench_walk
-	$(Q)$(MAKE) --no-print-directory bench-programs
+	$(Q)$(MAKE) --no-print-directory all bench-programs
 	$(Q)bench/run
 
 bench-programs: $(bench_programs)
@@ -29,3 +29,11 @@ $(B)/bench/bench_walk: $(patsubst %.c,$(B)/bench/%.o,bench_walk.c samples.c riva
 		$(bench_common) $(pure_objects)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS) $(LIBUNWIND)
+
+$(B)/bench/bench_commands: $(B)/bench/bench_commands.o $(B)/bench/bench.o
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+
+$(B)/bench/make_recording: $(B)/bench/make_recording.o $(B)/bench/samples.o $(bench_common) $(pure_objects)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)

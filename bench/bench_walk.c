@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 	}
 	bench_image_load(&image, argv[1]);
 	walks.table = bench_table(&image);
-	bench_samples_make(&walks.samples, &image, NR_SAMPLES);
+	bench_samples_make(&walks.samples, &image, NR_SAMPLES, 10, 20);
 	show_walk(&walks, "made-up stacks of Xen 4.20");
 	compare_dwfl(&walks, argv[1]);
 	compare_libunwind_both_ways(&walks);

@@ -16,7 +16,11 @@
 #define ORC_PLACE_BYTES 4u
 
 /* Where code lies that was made here. */
-#define MADE_ADDRESS 0xffff82d040200000ull
+#define MADE_ADDRESS  0xffff82d040200000ull
+/* Of each made function: its room, its calls, and how many functions ahead they may lead. */
+#define CHAINED_BYTES 128u
+#define CHAINED_CALLS 16u
+#define CHAINED_STEP  200u
 
 static void *take(size_t size)
 {
@@ -129,6 +133,12 @@ void bench_image_double(struct bench_image *twice, const struct bench_image *ima
 	}
 }
 
+static uint32_t next_random(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*seed >> 33);
+}
+
 void bench_image_draw(struct bench_image *image, size_t size)
 {
 	static const uint8_t favourites[] = {0x55, 0x53, 0x5b, 0x5d, 0xc3, 0xe8, 0xe9, 0xeb,
@@ -139,14 +149,47 @@ void bench_image_draw(struct bench_image *image, size_t size)
 	memset(image, 0, sizeof(*image));
 	image->made = take(size);
 	for (size_t i = 0; i < size; i++) {
-		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-		image->made[i] = favourites[(seed >> 33) % sizeof(favourites)];
+		image->made[i] = favourites[next_random(&seed) % sizeof(favourites)];
 	}
 	image->code = (struct xf_code){MADE_ADDRESS, image->made, size};
 	image->nr_entries = size / 256;
 	image->entries = take(image->nr_entries * sizeof(*image->entries));
 	for (size_t i = 0; i < image->nr_entries; i++)
 		image->entries[i] = MADE_ADDRESS + i * 256;
+}
+
+/* push %rbx; sub $16,%rsp; { call X }*; add $16,%rsp; pop %rbx; ret */
+static void write_function(uint8_t *code, size_t number, size_t count, uint64_t *seed)
+{
+	static const uint8_t prologue[] = {0x53, 0x48, 0x83, 0xec, 0x10};
+	static const uint8_t epilogue[] = {0x48, 0x83, 0xc4, 0x10, 0x5b, 0xc3};
+	size_t at = sizeof(prologue), ahead = count - number - 1;
+
+	memset(code, 0xcc, CHAINED_BYTES);
+	memcpy(code, prologue, sizeof(prologue));
+	for (size_t i = 0; i < CHAINED_CALLS && ahead; i++, at += 5) {
+		size_t step = 1 + next_random(seed) % (ahead < CHAINED_STEP ? ahead : CHAINED_STEP);
+		int32_t distance = (int32_t)(step * CHAINED_BYTES - (at + 5));
+
+		code[at] = 0xe8;
+		memcpy(code + at + 1, &distance, sizeof(distance));
+	}
+	memcpy(code + at, epilogue, sizeof(epilogue));
+}
+
+void bench_image_chain(struct bench_image *image, size_t count)
+{
+	uint64_t seed = 1;
+
+	memset(image, 0, sizeof(*image));
+	image->made = take(count * CHAINED_BYTES);
+	image->entries = take(count * sizeof(*image->entries));
+	image->nr_entries = count;
+	image->code = (struct xf_code){MADE_ADDRESS, image->made, count * CHAINED_BYTES};
+	for (size_t i = 0; i < count; i++) {
+		write_function(image->made + i * CHAINED_BYTES, i, count, &seed);
+		image->entries[i] = MADE_ADDRESS + i * CHAINED_BYTES;
+	}
 }
 
 void bench_image_free(struct bench_image *image)

@@ -28,6 +28,10 @@ void bench_image_double(struct bench_image *twice, const struct bench_image *ima
  * the same each time. */
 void bench_image_draw(struct bench_image *image, size_t size);
 
+/* Makes the code of @count functions, each of which calls several of those behind it, so that a
+ * chain of calls may be long; the same each time. */
+void bench_image_chain(struct bench_image *image, size_t count);
+
 void bench_image_free(struct bench_image *image);
 
 /* Builds the table of @image. */

@@ -8,11 +8,9 @@
 #include "profile/recording.h"
 #include "unwind/infer.h"
 
-#define STACK_END    0xffff830012347f80ull
-#define LEAST_FRAMES 10u
-#define MOST_FRAMES  20u
+#define STACK_END 0xffff830012347f80ull
 /* In a function that finds its frame through RBP, RSP is so far below it. */
-#define RBP_ROOM     64u
+#define RBP_ROOM  64u
 
 /* A place that a stack can be made up for: a direct call of another function, or an entry. */
 struct site {
@@ -37,6 +35,7 @@ struct factory {
 	struct site *sites;
 	size_t nr_sites, room_sites;
 	struct bench_samples *samples;
+	unsigned int least, most; /* frames of a stack */
 	uint64_t seed;
 };
 
@@ -166,7 +165,7 @@ static void list_sites(struct factory *factory)
 /* A chain of calls, outermost first. Return: how many. */
 static size_t draw_chain(struct factory *factory, const struct site **chain)
 {
-	size_t wanted = LEAST_FRAMES + draw(factory, MOST_FRAMES - LEAST_FRAMES + 1) - 1;
+	size_t wanted = factory->least + draw(factory, factory->most - factory->least + 1) - 1;
 	size_t function = draw(factory, factory->nr_functions), count = 0;
 
 	while (count < wanted) {
@@ -255,13 +254,13 @@ static void finish(struct bench_samples *samples, struct stack *stack, uint64_t 
  * is interrupted at a call of its own, or before its first instruction. */
 static void make_stack(struct factory *factory)
 {
-	const struct site *chain[MOST_FRAMES];
+	const struct site *chain[BENCH_MOST_FRAMES];
 	struct stack stack = {.base = STACK_END + 8};
 	struct site innermost = {.rsp = -8};
 	const struct function *function;
 	size_t count = draw_chain(factory, chain);
 
-	if (count + 1 < LEAST_FRAMES)
+	if (count + 1 < factory->least)
 		return;
 	for (size_t i = 0; i < count; i++)
 		call(factory, &stack, chain[i]);
@@ -284,10 +283,13 @@ static void point_to_words(struct bench_samples *samples)
 }
 
 void bench_samples_make(struct bench_samples *samples, const struct bench_image *image,
-                        size_t count)
+                        size_t count, unsigned int least, unsigned int most)
 {
-	struct factory factory = {.image = image, .samples = samples, .seed = 1};
+	struct factory factory = {
+	        .image = image, .samples = samples, .least = least, .most = most, .seed = 1};
 
+	if (most > BENCH_MOST_FRAMES)
+		bench_fail("stacks of %u frames are too deep", most);
 	memset(samples, 0, sizeof(*samples));
 	samples->inputs = calloc(count, sizeof(*samples->inputs));
 	if (samples->inputs == NULL)

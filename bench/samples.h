@@ -16,9 +16,12 @@ struct bench_samples {
 	size_t nr_words, room_words;
 };
 
-/* Makes @count stacks of 10 to 20 frames for the code of @image, the same each time. */
+/* Stacks deeper than this can't be asked for. */
+#define BENCH_MOST_FRAMES 64u
+
+/* Makes @count stacks of @least to @most frames for the code of @image, the same each time. */
 void bench_samples_make(struct bench_samples *samples, const struct bench_image *image,
-                        size_t count);
+                        size_t count, unsigned int least, unsigned int most);
 
 /* Takes those of a recording that lie in Xen, and the code that was recorded along with them. */
 void bench_samples_read(struct bench_samples *samples, struct bench_image *image, const char *path);
