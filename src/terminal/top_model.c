@@ -79,7 +79,7 @@ struct xf_top_model {
 	size_t allocated;
 	char note[160];
 	char prompt[XF_FILTER_BYTES + 16];
-	char status[240];
+	char status[320];
 };
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
