@@ -16,18 +16,20 @@ struct shown {
 	struct xf_top_source *source;
 	uint64_t count; /* of intervals, 0: no limit; each is looked at until the next one */
 	uint64_t nr;
+	uint64_t silence; /* as it was told last, s */
 	bool ended;
 	struct xf_error error;
 };
 
 /* Return: whether there is something to say now. */
-static bool note_silence(const struct shown *shown, struct xf_top_model *model)
+static bool note_silence(struct shown *shown, struct xf_top_model *model)
 {
 	uint64_t seconds = xf_top_source_silence(shown->source);
 	char note[64];
 
-	if (!seconds)
+	if (!seconds || seconds == shown->silence)
 		return false;
+	shown->silence = seconds;
 	snprintf(note, sizeof(note), "nothing has come for %" PRIu64 " s", seconds);
 	xf_top_model_note(model, note);
 	return true;

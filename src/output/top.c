@@ -146,9 +146,9 @@ void xf_top_facts_of(const struct xf_top_moment *moment, struct xf_top_facts *fa
 static const char *percent(uint64_t part, uint64_t whole, char text[16])
 {
 	if (part)
-		snprintf(text, 16, "%8.2f%%", xf_percent(part, whole));
+		snprintf(text, 16, "%7.2f%%", xf_percent(part, whole));
 	else
-		snprintf(text, 16, "%9s", "-");
+		snprintf(text, 16, "%8s", "-");
 	return text;
 }
 
@@ -192,7 +192,7 @@ static void write_pcpu(struct xf_top_line *line, const struct pcpu *pcpu)
 
 	line->kind = XF_FRAME_PCPU;
 	line->name = line->text;
-	snprintf(line->left, sizeof(line->left), "%s%s%s%s%s%11s  ",
+	snprintf(line->left, sizeof(line->left), "%s%s%s%s%s%9s  ",
 	         percent(pcpu->idle, pcpu->samples, a), percent(pcpu->xen, pcpu->samples, b),
 	         percent(pcpu->dom0_kernel, pcpu->samples, c),
 	         percent(pcpu->dom0_user, pcpu->samples, d),
@@ -235,7 +235,7 @@ static void write_domain(struct xf_top_line *line, const struct xf_profile *prof
 
 	line->name = xf_calltree_name(profile->tree, row->domain);
 	line->kind = row->kind;
-	snprintf(line->left, sizeof(line->left), "%s%s%s%s%20s  ", percent(row->samples, whole, a),
+	snprintf(line->left, sizeof(line->left), "%s%s%s%s%17s  ", percent(row->samples, whole, a),
 	         percent(counts->xen, whole, b), percent(counts->guest_kernel, whole, c),
 	         percent(counts->guest - counts->guest_kernel, whole, d),
 	         xf_text_count(row->samples, count));
@@ -265,7 +265,7 @@ static void write_function(struct xf_top_line *line, const struct xf_profile *pr
 
 	line->name = xf_calltree_name(profile->tree, share->frame);
 	line->kind = xf_calltree_kind(profile->tree, share->frame);
-	snprintf(line->left, sizeof(line->left), "%s%s%11s  ",
+	snprintf(line->left, sizeof(line->left), "%s%s%9s  ",
 	         percent(share->self, profile->samples, a),
 	         percent(share->total, profile->samples, b), xf_text_count(share->self, count));
 }
@@ -294,10 +294,10 @@ static int make_functions(const struct xf_profile *profile, const struct xf_sort
 const char *xf_top_heads(enum xf_top_section section)
 {
 	static const char *const heads[XF_TOP_SECTIONS] = {
-	        [XF_TOP_PCPUS] = "     Idle      Xen  dom0krn  dom0usr   Guests    Samples  pCPU",
+	        [XF_TOP_PCPUS] = "    Idle     Xen dom0krn dom0usr  Guests  Samples  pCPU",
 	        [XF_TOP_DOMAINS] =
-	                "    Share      Xen   Kernel     User             Samples  Domain",
-	        [XF_TOP_FUNCTIONS] = "     Self    Total    Samples  Function",
+	                "   Share     Xen  Kernel    User          Samples  Domain",
+	        [XF_TOP_FUNCTIONS] = "    Self   Total  Samples  Function",
 	};
 
 	return heads[section];

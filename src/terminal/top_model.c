@@ -199,7 +199,8 @@ static void forget(struct xf_top_model *model)
 /* All lines anew, after another moment, order or filter. Return: 0 or -ENOMEM. */
 static int remake(struct xf_top_model *model)
 {
-	struct xf_sort sort = {.keys = {orders[model->order], XF_SORT_SELF}, .nr = 2};
+	struct xf_sort sort = {.keys = {orders[model->order], XF_SORT_SELF, XF_SORT_TOTAL},
+	                       .nr = 3};
 	int code = 0;
 
 	forget(model);
@@ -395,10 +396,8 @@ static void write_status(struct xf_top_model *model)
 {
 	char counted[64];
 
-	snprintf(model->status, sizeof(model->status), "%s%severy %.4g s, by %s%s", model->note,
-	         model->note[0]  ? "; "
-	         : model->paused ? "held; "
-	                         : "",
+	snprintf(model->status, sizeof(model->status), "%s%s%severy %.4g s, by %s%s",
+	         model->paused ? "held; " : "", model->note, model->note[0] ? "; " : "",
 	         (double)model->delay / (double)NANOSECONDS, order_names[model->order],
 	         shown_of(model, counted));
 }

@@ -72,7 +72,7 @@ static void the_first_page_has_the_beginning_of_all(void **state)
 
 	(void)state;
 	assert_lines(model, ": all pCPU 0 pCPU 1 : Idle Domain-0 web-1 "
-	                    ": do_xen_version vfs_read [guest user] [user] pv_hypercall trace "
+	                    ": do_xen_version vfs_read [guest user] pv_hypercall [user] trace "
 	                    "xf_emit exit ");
 	assert_int_equal(xf_top_model_resize(model, 10), 0);
 	assert_lines(model, ": all pCPU 0 : Idle Domain-0 : do_xen_version vfs_read [guest user] ");
@@ -91,13 +91,13 @@ static void each_page_has_all_of_one_kind(void **state)
 
 	(void)state;
 	press(model, "2");
-	assert_lines(model, ": do_xen_version vfs_read [guest user] [user] pv_hypercall ");
+	assert_lines(model, ": do_xen_version vfs_read [guest user] pv_hypercall [user] ");
 	press(model, "jj");
-	assert_lines(model, ": [guest user] [user] pv_hypercall trace xf_emit ");
+	assert_lines(model, ": [guest user] pv_hypercall [user] trace xf_emit ");
 	press(model, "G");
 	assert_lines(model, ": exit ");
 	press(model, "g");
-	assert_lines(model, ": do_xen_version vfs_read [guest user] [user] pv_hypercall ");
+	assert_lines(model, ": do_xen_version vfs_read [guest user] pv_hypercall [user] ");
 	press(model, "G\t");
 	assert_lines(model, ": Idle Domain-0 web-1 ");
 	press(model, "\t");
@@ -186,7 +186,7 @@ static void it_can_be_held(void **state)
 	assert_true(xf_top_model_paused(model));
 	assert_status(model, "held; every 1 s, by self");
 	xf_top_model_note(model, "the recording has ended");
-	assert_status(model, "the recording has ended; every 1 s, by self");
+	assert_status(model, "held; the recording has ended; every 1 s, by self");
 	press(model, " ");
 	assert_false(xf_top_model_paused(model));
 	assert_int_equal(xf_top_model_press(model, 'q'), XF_WISH_LEAVE);
