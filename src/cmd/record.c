@@ -18,9 +18,9 @@
 #include "output/text.h"
 #include "profile/profile.h"
 
-#define DEFAULT_STACK     2048u
-#define MAX_STACK         16384u
-#define PROGRESS_MS       250
+#define DEFAULT_STACK 2048u
+#define MAX_STACK     16384u
+#define PROGRESS_MS   250
 
 static const char *const help[] = {
         "Loads the sampling agent into Xen as a live patch, records all pCPUs until the time is "

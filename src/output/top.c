@@ -295,8 +295,7 @@ const char *xf_top_heads(enum xf_top_section section)
 {
 	static const char *const heads[XF_TOP_SECTIONS] = {
 	        [XF_TOP_PCPUS] = "    Idle     Xen dom0krn dom0usr  Guests  Samples  pCPU",
-	        [XF_TOP_DOMAINS] =
-	                "   Share     Xen  Kernel    User          Samples  Domain",
+	        [XF_TOP_DOMAINS] = "   Share     Xen  Kernel    User          Samples  Domain",
 	        [XF_TOP_FUNCTIONS] = "    Self   Total  Samples  Function",
 	};
 

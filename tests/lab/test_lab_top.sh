@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `xenflame top` on each Xen: its figures add up, what runs is what it shows, it follows a recording that
-# somebody else makes, and however it ends nothing is left behind. Time limit: 10 minutes.
+# somebody else makes, and however it ends nothing is left behind. Time limit: 15 minutes.
 LAB_TEST=lab_top
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -114,6 +114,56 @@ gone_within_a_while() {
 	nobody_runs
 }
 
+# A view that stands still for longer than the agent's patience goes on afterwards: its recorder did.
+stands_still() {
+	lab_exec sh -c '
+		rm -f /run/shown
+		(for i in $(seq 90); do ! grep -q "^Top " /run/shown || break; sleep 1; done
+		kill -STOP $(cat /run/pid); sleep 6; kill -CONT $(cat /run/pid)) 2>/dev/null &
+		sh -c "echo \$\$ >/run/pid; exec xenflame top -b -n 4" >/run/shown; status=$?
+		cat /run/shown
+		exit $status' >"$shown" 2>"$lab_tmp/said" || { cat "$shown" "$lab_tmp/said"; return 1; }
+}
+
+# On a terminal: a picture comes, and q ends it.
+typed() {
+	local look
+	rm -f "$lab_tmp/typist"
+	mkfifo "$lab_tmp/typist"
+	exec 8<>"$lab_tmp/typist"
+	printf 'TERM=xterm xenflame top\n' >&8
+	timeout 120 script -qefc "'$LAB' shell '$LAB_DIR'" /dev/null <&8 >"$lab_tmp/typed" 2>&1 &
+	for ((look = 0; look < 90; look++)); do
+		! grep -q 'of a CPU in dom0' "$lab_tmp/typed" || break
+		sleep 1
+	done
+	printf q >&8
+	sleep 2
+	printf '\necho status $?\nexit\n' >&8
+	wait $!
+	exec 8>&-
+	grep -q 'of a CPU in dom0' "$lab_tmp/typed" && tr '\r' '\n' <"$lab_tmp/typed" | grep -q '^status 0' && return 0
+	cat -v "$lab_tmp/typed" | tail -n 40
+	return 1
+}
+
+# Its memory, and its recorder's, after a while and after three times that, at a frequency at which a
+# second's samples are many.
+memory_of_both() { # the larger of the two, KiB
+	lab_exec sh -c 'for pid in $(pidof xenflame); do awk "/^VmRSS/ { print \$2 }" /proc/$pid/status; done |
+		sort -n | tail -n 1'
+}
+memory_stays() {
+	local early late
+	lab_exec sh -c 'xenflame top -b -d 1 -F 999 >/dev/null 2>&1 & echo $! >/run/pid; sleep 40' || return 1
+	early=$(memory_of_both)
+	sleep 80
+	late=$(memory_of_both)
+	lab_exec sh -c 'kill $(cat /run/pid); sleep 3'
+	echo "$early KiB, then $late KiB"
+	[ "$early" -gt 1000 ] && [ "$late" -lt $((early + early / 10)) ]
+}
+
 # A recording that another process is making.
 follow() {
 	lab_exec sh -c '
@@ -157,6 +207,11 @@ for xen in $LAB_XENS; do
 		check "after-sig$signal-nobody-runs" nobody_runs
 		check "after-sig$signal-no-file-is-left" no_file_is_left
 	done
+	check a-view-that-stands-still-goes-on stands_still
+	check to-its-end pictures 4
+	check on-a-terminal-q-ends-it typed
+	check after-q-nothing-is-left-in-xen nothing_left
+	check memory-stays-what-it-is memory_stays
 	check sigKILL-ends-it killed
 	check after-sigKILL-nobody-runs gone_within_a_while
 	check after-sigKILL-nothing-is-left-in-xen nothing_left
