@@ -155,9 +155,9 @@ memory_of_both() { # the larger of the two, KiB
 }
 memory_stays() {
 	local early late
-	lab_exec sh -c 'xenflame top -b -d 1 -F 999 >/dev/null 2>&1 & echo $! >/run/pid; sleep 40' || return 1
+	lab_exec sh -c 'xenflame top -b -d 1 -F 999 >/dev/null 2>&1 & echo $! >/run/pid; sleep 25' || return 1
 	early=$(memory_of_both)
-	sleep 80
+	sleep 50
 	late=$(memory_of_both)
 	lab_exec sh -c 'kill $(cat /run/pid); sleep 3'
 	echo "$early KiB, then $late KiB"
