@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/host_exit.h"
 #include "cmd/options.h"
 #include "cmd/recorder.h"
 #include "cmd/report_terminal.h"
@@ -32,12 +31,10 @@ struct request {
 
 static int fail(const struct xf_top_source *source, const struct xf_error *error)
 {
-	if (error->code == -ENOMEM)
-		return xf_complain(XF_EXIT_FAILURE, "%s", error->text);
-	return xf_complain(source->input ? XF_EXIT_INPUT : XF_EXIT_FAILURE, "%s", error->text);
+	return xf_complain(xf_top_source_exit(source, error), "%s", error->text);
 }
 
-/* Return: whether to go on waiting for what has not come for long. */
+/* Tells once that nothing has come for long. */
 static void tell_silence(const struct xf_top_source *source, bool *told)
 {
 	bool silent = xf_top_source_silence(source) > 0;

@@ -147,11 +147,7 @@ static void note_status(struct xf_top_recorder *recorder, int status)
 {
 	recorder->pid = 0;
 	recorder->status = WIFEXITED(status) ? WEXITSTATUS(status) : XF_EXIT_FAILURE;
-	if (WIFSIGNALED(status))
-		xf_complain(0,
-		            "the recorder was killed by signal %d; 'xenflame detach' removes the "
-		            "agent that it leaves behind",
-		            WTERMSIG(status));
+	recorder->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 static void look_at_cpu(struct xf_top_recorder *recorder)
@@ -203,5 +199,10 @@ int xf_top_recorder_end(struct xf_top_recorder *recorder)
 		close(recorder->said);
 	}
 	recorder->said = -1;
+	if (recorder->signal)
+		xf_complain(0,
+		            "the recorder was killed by signal %d; 'xenflame detach' removes the "
+		            "agent that it leaves behind",
+		            recorder->signal);
 	return recorder->status;
 }

@@ -22,7 +22,8 @@ struct xf_top_recorder_request {
 struct xf_top_recorder {
 	pid_t pid;    /* 0: none runs */
 	int said;     /* memory with its messages; -1: there is none */
-	int status;   /* once it has ended: its exit status */
+	int status;   /* once it has ended: its exit status ... */
+	int signal;   /* ... and what it was killed by; 0: it was not */
 	uint64_t cpu; /* that it has used, ns, as last seen */
 };
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cmd/top_source.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "cmd/commands.h"
 
 #define NANOSECONDS    1000000000ull
 #define MILLISECONDS   1000000ull
@@ -130,6 +133,11 @@ enum xf_top_news xf_top_source_turn(struct xf_top_source *source, uint64_t delay
 	if (pause)
 		drop(source);
 	return !pause && is_due(source, delay) ? look(source, moment, error) : XF_TOP_NOTHING;
+}
+
+int xf_top_source_exit(const struct xf_top_source *source, const struct xf_error *error)
+{
+	return source->input && error->code != -ENOMEM ? XF_EXIT_INPUT : XF_EXIT_FAILURE;
 }
 
 uint64_t xf_top_source_silence(const struct xf_top_source *source)

@@ -45,6 +45,9 @@ enum xf_top_news {
 enum xf_top_news xf_top_source_turn(struct xf_top_source *source, uint64_t delay, bool pause,
                                     struct xf_top_moment *moment, struct xf_error *error);
 
+/* Return: the exit status for @error, which opening or reading @source has failed with. */
+int xf_top_source_exit(const struct xf_top_source *source, const struct xf_error *error);
+
 /* For how many seconds nothing has come, once that is longer than it should be; otherwise 0. */
 uint64_t xf_top_source_silence(const struct xf_top_source *source);
 

@@ -88,7 +88,7 @@ static int run(struct shown *shown, struct xf_top_model *model, FILE *keyboard)
 	xf_top_terminal_run(&terminal, model, &shown->error);
 	if (!shown->error.code)
 		return XF_EXIT_OK;
-	return xf_complain(shown->error.code == -EBADMSG ? XF_EXIT_INPUT : XF_EXIT_FAILURE, "%s",
+	return xf_complain(xf_top_source_exit(shown->source, &shown->error), "%s",
 	                   shown->error.text);
 }
 
