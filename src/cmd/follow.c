@@ -14,6 +14,8 @@
 
 #define MAGIC_BYTES 16u
 #define PAGE_BYTES  4096u
+/* A pipe holds little: whoever writes to it gets a moment to write on. */
+#define PIPE_MS     20
 
 static int failed(const struct xf_follow *follow, int code, struct xf_error *error)
 {
@@ -28,7 +30,7 @@ static ssize_t read_some(struct xf_follow *follow, void *bytes, size_t size)
 	struct pollfd waiting = {.fd = follow->fd, .events = POLLIN};
 	ssize_t got;
 
-	if (!follow->seekable && poll(&waiting, 1, 0) <= 0)
+	if (!follow->seekable && poll(&waiting, 1, PIPE_MS) <= 0)
 		return 0;
 	do {
 		got = follow->seekable ? pread(follow->fd, bytes, size, (off_t)follow->at)

@@ -43,7 +43,8 @@ enum xf_followed {
 	XF_FOLLOWED_END,   /* all, and nothing more will come */
 };
 
-/* Reads on; waits for nothing. Return: enum xf_followed, or a negative errno value and @error. */
+/* Reads on; waits for no more than a moment. Return: enum xf_followed, or a negative errno value
+ * and @error. */
 int xf_follow_more(struct xf_follow *follow, struct xf_error *error);
 
 void xf_follow_close(struct xf_follow *follow);
