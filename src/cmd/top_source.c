@@ -64,7 +64,6 @@ static enum xf_top_news look(struct xf_top_source *source, struct xf_top_moment 
 	                                 .own_cpu = cpu_used(source) - source->cpu,
 	                                 .records = !source->input};
 	begin_interval(source);
-	source->intervals++;
 	return XF_TOP_MOMENT;
 }
 
@@ -81,12 +80,12 @@ static enum xf_top_news catch_up(struct xf_top_source *source, int followed, str
 	struct xf_top_moment moment;
 	enum xf_top_news news = XF_TOP_NOTHING;
 
-	if (followed == XF_FOLLOWED_BOOKS && !source->intervals)
+	if (followed == XF_FOLLOWED_BOOKS && !source->prepared) {
 		news = look(source, &moment, error);
-	source->level = followed == XF_FOLLOWED_ALL && source->intervals;
+		source->prepared = true;
+	}
+	source->level = followed == XF_FOLLOWED_ALL && source->prepared;
 	drop(source);
-	if (source->level)
-		source->intervals = 0;
 	return news == XF_TOP_FAILED ? news : XF_TOP_NOTHING;
 }
 

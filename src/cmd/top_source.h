@@ -17,12 +17,12 @@ struct xf_top_source {
 	struct xf_top_recorder recorder;
 	struct xf_follow follow;
 	struct xf_live_interval interval; /* what was handed out last */
+	bool prepared;                    /* unwind tables and names are made */
 	bool level;                       /* we are where the recorder is */
 	bool ended;
-	uint64_t intervals; /* handed out */
-	uint64_t since;     /* when the interval in the making began, ns */
-	uint64_t cpu;       /* used until then, ns */
-	uint64_t heard;     /* when the books were last closed, ns */
+	uint64_t since; /* when the interval in the making began, ns */
+	uint64_t cpu;   /* used until then, ns */
+	uint64_t heard; /* when the books were last closed, ns */
 };
 
 /* @request is for our own recorder. Return: 0, or a negative errno value and @error. Close in
