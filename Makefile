@@ -46,7 +46,7 @@ HOST_LIBS := -lxencall -lxenforeignmemory -lxenevtchn -lxenstore -lelf -lz \
 	$(shell $(PKG_CONFIG) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 
 # What draws on the terminal.
-drawing_sources := $(addprefix src/terminal/,ability.c screen.c)
+drawing_sources := $(addprefix src/terminal/,ability.c canvas.c screen.c top_screen.c)
 pure_sources := $(filter-out $(drawing_sources),$(foreach room,$(PURE_ROOMS),$(wildcard src/$(room)/*.c)))
 host_sources := $(foreach room,$(HOST_ROOMS),$(wildcard src/$(room)/*.c)) $(drawing_sources)
 pure_objects := $(pure_sources:%.c=$(B)/%.o)

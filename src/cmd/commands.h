@@ -37,6 +37,7 @@ struct xf_command {
 
 extern const struct xf_command xf_command_check;
 extern const struct xf_command xf_command_record;
+extern const struct xf_command xf_command_top;
 extern const struct xf_command xf_command_report;
 extern const struct xf_command xf_command_annotate;
 extern const struct xf_command xf_command_flamegraph;

@@ -18,12 +18,9 @@
 #include "output/text.h"
 #include "profile/profile.h"
 
-#define DEFAULT_FREQUENCY 99u
-#define MAX_FREQUENCY     10000u
-#define DEFAULT_GUESTS    "0"
-#define DEFAULT_STACK     2048u
-#define MAX_STACK         16384u
-#define PROGRESS_MS       250
+#define DEFAULT_STACK 2048u
+#define MAX_STACK     16384u
+#define PROGRESS_MS   250
 
 static const char *const help[] = {
         "Loads the sampling agent into Xen as a live patch, records all pCPUs until the time is "
@@ -374,7 +371,7 @@ static bool take_frequency(void *context, const char *value)
 	struct request *request = context;
 	uint64_t number;
 
-	if (!xf_option_number("--frequency", value, 1, MAX_FREQUENCY, &number))
+	if (!xf_option_number("--frequency", value, 1, XF_RECORDER_MAX_FREQUENCY, &number))
 		return false;
 	request->frequency = (unsigned int)number;
 	return true;
@@ -472,8 +469,8 @@ static int self_test(const struct request *request)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.frequency = DEFAULT_FREQUENCY,
-	                          .guests = DEFAULT_GUESTS,
+	struct request request = {.frequency = XF_RECORDER_FREQUENCY,
+	                          .guests = XF_RECORDER_GUESTS,
 	                          .user_bytes = DEFAULT_STACK};
 	struct xf_error error = {0};
 	int status;

@@ -11,7 +11,7 @@
 #include "cmd/record_user_code.h"
 #include "xen/guests.h"
 
-#define FLUSH_MS 1000
+#define KEEP_MS 1000
 
 /* Set by signal handlers: which signal asks for the end. */
 static volatile sig_atomic_t interrupted;
@@ -196,7 +196,8 @@ int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
 	struct xf_session_sink sink = {
 	        .context = recorder, .sample = take_sample, .idle = take_idle};
 
-	xf_record_processes_start(&recorder->processes);
+	if (!recorder->without_processes)
+		xf_record_processes_start(&recorder->processes);
 	return xf_session_start(&recorder->host, recorder->frequency, &sink, tell_step, recorder,
 	                        &interrupted, &recorder->session, error);
 }
@@ -241,12 +242,13 @@ static int keep_file(struct xf_recorder *recorder, struct xf_error *error)
 int xf_recorder_turn(struct xf_recorder *recorder, struct xf_error *error)
 {
 	int64_t now = xf_recorder_now_ms();
+	int64_t keep_ms = recorder->keep_ms ? recorder->keep_ms : KEEP_MS;
 	int result;
 
 	usleep(XF_RECORDER_POLL_MS * 1000);
 	result = xf_session_poll(recorder->session, error);
 	xf_record_processes_poll(&recorder->processes);
-	if (!result && now - recorder->kept >= FLUSH_MS) {
+	if (!result && now - recorder->kept >= keep_ms) {
 		recorder->kept = now;
 		result = keep_file(recorder, error);
 	}

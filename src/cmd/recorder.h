@@ -13,6 +13,10 @@
 #include "cmd/record_file.h"
 #include "cmd/record_processes.h"
 
+#define XF_RECORDER_FREQUENCY     99u
+#define XF_RECORDER_MAX_FREQUENCY 10000u
+#define XF_RECORDER_GUESTS        "0" /* dom0's */
+
 /* Between two looks at the trace buffers. */
 #define XF_RECORDER_POLL_MS 50u
 
@@ -22,6 +26,8 @@ struct xf_recorder {
 	const char *guests;      /* whose stacks are read too, as xf_guests_choose takes it */
 	bool verbose;            /* tell each step */
 	bool deaf;               /* what comes is counted, but not written */
+	bool without_processes;  /* dom0's are not recorded */
+	int64_t keep_ms;         /* so often the file is brought up to date; 0: once a second */
 	struct xf_host host;
 	struct xf_record_file file;
 	struct xf_session *session;

@@ -27,6 +27,7 @@ static size_t merge_rows(struct xf_breakdown_row *rows, size_t nr)
 		}
 		rows[last].samples += rows[i].samples;
 		rows[last].counts.guest += rows[i].counts.guest;
+		rows[last].counts.guest_kernel += rows[i].counts.guest_kernel;
 		rows[last].counts.xen += rows[i].counts.xen;
 		rows[last].counts.idle += rows[i].counts.idle;
 		rows[last].counts.other += rows[i].counts.other;

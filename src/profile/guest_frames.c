@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "profile/grow.h"
-#include "profile/guest_stacks.h"
 #include "profile/index.h"
 #include "profile/user_stacks.h"
 
@@ -28,6 +27,7 @@ struct xf_guest_frames {
 };
 
 struct xf_guest_frames *xf_guest_frames_new(const struct xf_recording *recording,
+                                            struct xf_guest_stacks *stacks,
                                             const struct xf_processes *processes,
                                             struct xf_calltree *tree)
 {
@@ -38,18 +38,14 @@ struct xf_guest_frames *xf_guest_frames_new(const struct xf_recording *recording
 	frames->tree = tree;
 	frames->user = (struct xf_user_stacks){.processes = processes,
 	                                       .places = xf_recording_user_code(recording)};
-	frames->stacks = xf_guest_stacks_new(recording);
-	if (frames->stacks)
-		return frames;
-	free(frames);
-	return NULL;
+	frames->stacks = stacks;
+	return frames;
 }
 
 void xf_guest_frames_free(struct xf_guest_frames *frames)
 {
 	if (!frames)
 		return;
-	xf_guest_stacks_free(frames->stacks);
 	free(frames->known);
 	xf_index_free(&frames->index);
 	free(frames);

@@ -6,13 +6,16 @@
 #include <stdbool.h>
 
 #include "profile/calltree.h"
+#include "profile/guest_stacks.h"
 #include "profile/processes.h"
 #include "profile/recording.h"
 
 struct xf_guest_frames;
 
-/* Return: what puts frames into @tree; all of these outlive it. NULL without memory. */
+/* Return: what puts frames of samples of @recording into @tree; all of these outlive it. NULL
+ * without memory. */
 struct xf_guest_frames *xf_guest_frames_new(const struct xf_recording *recording,
+                                            struct xf_guest_stacks *stacks,
                                             const struct xf_processes *processes,
                                             struct xf_calltree *tree);
 void xf_guest_frames_free(struct xf_guest_frames *frames);

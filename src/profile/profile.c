@@ -8,11 +8,9 @@
 #include <string.h>
 
 #include "profile/guest_frames.h"
-#include "profile/guest_stacks.h"
 #include "profile/index.h"
 #include "profile/parts.h"
 #include "profile/processes.h"
-#include "profile/stacks.h"
 
 /* What makes two samples stand on the same node: their place in the tree below Xen's frames, and
    everything that a walk looks at. */
@@ -50,7 +48,7 @@ struct builder {
 	const struct xf_profile_options *options;
 	struct xf_profile *profile;
 	struct xf_calltree *tree;
-	struct xf_stacks *stacks;
+	const struct xf_profile_tools *tools;
 	struct xf_guest_frames *guest_frames;
 	struct xf_processes *processes;
 	struct known_stack *stacks_known;
@@ -269,7 +267,7 @@ static int intern_frame(struct builder *builder, struct xf_frame frame, bool ent
 			return 0;
 		}
 	}
-	xf_stacks_name(builder->stacks, frame, entering, &place);
+	xf_stacks_name(builder->tools->stacks, frame, entering, &place);
 	code = xf_calltree_frame_at(builder->tree, place.kind, place.name,
 	                            builder->options->addresses ? calling(frame) : 0, interned);
 	if (!code)
@@ -291,7 +289,7 @@ static int push_stack(struct builder *builder, const struct xf_record *record,
 	int code = 0;
 
 	known->leaf = known->below;
-	xf_stacks_walk(builder->stacks, record, &stack);
+	xf_stacks_walk(builder->tools->stacks, record, &stack);
 	if (stack.incomplete) {
 		known->incomplete = true;
 		snprintf(label, sizeof(label), "[incomplete: %s]", stack.incomplete);
@@ -498,6 +496,7 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		if (!record->guest.nr || builder->options->without_guests)
 			code = push(builder, &node, XF_FRAME_GUEST, xf_sample_guest_name(sample));
 		group->counts.guest++;
+		group->counts.guest_kernel += xf_sample_guest_rip(sample) >> 63;
 	} else {
 		code = find_stack(builder, record, node, &stack);
 		node = stack.leaf;
@@ -648,7 +647,6 @@ int xf_profile_order_groups(struct xf_profile *profile)
 
 static void free_builder(struct builder *builder)
 {
-	xf_stacks_free(builder->stacks);
 	xf_guest_frames_free(builder->guest_frames);
 	xf_processes_free(builder->processes);
 	free(builder->stacks_known);
@@ -669,15 +667,51 @@ static int start_builder(struct builder *builder)
 	    xf_processes_make(xf_recording_processes(recording), xf_recording_tsc_hz(recording),
 	                      &builder->processes))
 		return -ENOMEM;
-	builder->guest_frames = xf_guest_frames_new(recording, builder->processes, builder->tree);
+	builder->guest_frames = xf_guest_frames_new(recording, builder->tools->guest_stacks,
+	                                            builder->processes, builder->tree);
 	return builder->guest_frames ? 0 : -ENOMEM;
+}
+
+int xf_profile_tools_make(const struct xf_recording *recording, struct xf_profile_tools *tools,
+                          struct xf_error *error)
+{
+	int code;
+
+	*tools = (struct xf_profile_tools){0};
+	code = xf_stacks_new(recording, &tools->stacks, error);
+	if (code)
+		return code;
+	tools->guest_stacks = xf_guest_stacks_new(recording);
+	return tools->guest_stacks ? 0 : xf_fail(error, -ENOMEM, "no memory for guests' stacks");
+}
+
+void xf_profile_tools_free(struct xf_profile_tools *tools)
+{
+	xf_stacks_free(tools->stacks);
+	xf_guest_stacks_free(tools->guest_stacks);
+	*tools = (struct xf_profile_tools){0};
 }
 
 int xf_profile_build(const struct xf_recording *recording, const struct xf_profile_options *options,
                      struct xf_profile **profile, struct xf_error *error)
 {
+	struct xf_profile_tools tools;
+	int code = xf_profile_tools_make(recording, &tools, error);
+
+	if (!code)
+		code = xf_profile_build_with(&tools, recording, options, profile, error);
+	xf_profile_tools_free(&tools);
+	return code;
+}
+
+int xf_profile_build_with(const struct xf_profile_tools *tools,
+                          const struct xf_recording *recording,
+                          const struct xf_profile_options *options, struct xf_profile **profile,
+                          struct xf_error *error)
+{
 	uint64_t frequency = xf_recording_info_number(recording, "frequency", 0);
-	struct builder builder = {.recording = recording,
+	struct builder builder = {.tools = tools,
+	                          .recording = recording,
 	                          .options = options,
 	                          .period = frequency ? 1000000000 / frequency : 0};
 	int code;
@@ -690,15 +724,12 @@ int xf_profile_build(const struct xf_recording *recording, const struct xf_profi
 		return xf_fail(error, code, "no memory for the profile");
 	}
 	builder.profile->tree = builder.tree;
-	code = xf_stacks_new(recording, &builder.stacks, error);
-	if (!code) {
-		code = add_records(&builder);
-		if (!code)
-			code = xf_calltree_finish(builder.tree);
-		if (code)
-			xf_fail(error, code, "no memory for the profile");
-	}
-	if (!code) {
+	code = add_records(&builder);
+	if (!code)
+		code = xf_calltree_finish(builder.tree);
+	if (code) {
+		xf_fail(error, code, "no memory for the profile");
+	} else {
 		keep_books(&builder);
 		if (!builder.profile->samples)
 			code = xf_profile_refuse(recording, options, error);

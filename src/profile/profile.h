@@ -55,7 +55,8 @@ struct xf_profile_counts {
 	uint64_t guest;
 	uint64_t xen;
 	uint64_t idle;
-	uint64_t other; /* of a text that does not say whose code it was */
+	uint64_t other;        /* of a text that does not say whose code it was */
+	uint64_t guest_kernel; /* part of @guest: in a kernel's half of the address space */
 	uint64_t incomplete;
 	uint64_t unnamed;           /* Xen's, with at least one frame that has no name */
 	uint64_t switched_away;     /* the guest's stacks were wanted, but it was switched away */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "terminal/internal.h"
+#include "terminal/typing.h"
 
 /* What 's' goes through. */
 static const enum xf_sort_key orders[] = {XF_SORT_SELF, XF_SORT_TOTAL, XF_SORT_NAME};
@@ -331,59 +332,18 @@ static bool press_to_move(struct xf_model *model, uint32_t key)
 
 /* ---- The filter ------------------------------------------------------------------------------ */
 
-static void append(char *filter, uint32_t character)
-{
-	size_t used = strlen(filter);
-	char bytes[5] = {0};
-
-	if (character < 0x80) {
-		bytes[0] = (char)character;
-	} else if (character < 0x800) {
-		bytes[0] = (char)(0xc0 | character >> 6);
-		bytes[1] = (char)(0x80 | (character & 0x3f));
-	} else if (character < 0x10000) {
-		bytes[0] = (char)(0xe0 | character >> 12);
-		bytes[1] = (char)(0x80 | (character >> 6 & 0x3f));
-		bytes[2] = (char)(0x80 | (character & 0x3f));
-	} else {
-		bytes[0] = (char)(0xf0 | character >> 18);
-		bytes[1] = (char)(0x80 | (character >> 12 & 0x3f));
-		bytes[2] = (char)(0x80 | (character >> 6 & 0x3f));
-		bytes[3] = (char)(0x80 | (character & 0x3f));
-	}
-	if (used + strlen(bytes) < XF_FILTER_BYTES)
-		memcpy(filter + used, bytes, strlen(bytes) + 1);
-}
-
-static void drop_last(char *filter)
-{
-	size_t used = strlen(filter);
-
-	while (used && (filter[used - 1] & 0xc0) == 0x80)
-		used--;
-	filter[used ? used - 1 : 0] = 0;
-}
-
 static enum xf_wish press_to_type(struct xf_model *model, uint32_t key)
 {
-	char *filter = model->filters[model->page];
+	enum xf_typed typed = xf_type(model->filters[model->page], key);
 
-	if (key == XF_KEY_ENTER) {
-		model->typing = false;
-		return XF_WISH_DRAW;
-	}
-	if (key == XF_KEY_ESCAPE) {
-		model->typing = false;
-		filter[0] = 0;
-	} else if (key == XF_KEY_BACKSPACE) {
-		drop_last(filter);
-	} else if (key >= 0x20 && key < 0x110000) {
-		append(filter, key);
-	} else {
+	if (typed == XF_TYPED_OTHER) {
 		if (press_to_move(model, key))
 			model->typing = false;
 		return XF_WISH_DRAW;
 	}
+	model->typing = typed == XF_TYPED_MORE;
+	if (typed == XF_TYPED_DONE)
+		return XF_WISH_DRAW;
 	model->selected = model->top = 0;
 	return refill(model);
 }

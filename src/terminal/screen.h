@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The interactive report on a terminal: draws a model, hands it keys. All of ncurses is in here. */
+/* The interactive report on a terminal: draws a model, hands it keys. */
 #ifndef XF_TERMINAL_SCREEN_H
 #define XF_TERMINAL_SCREEN_H
 
