@@ -19,6 +19,10 @@
 #define LEAST    (1.0 / 64)
 /* So many per mille may be no place in the code: numbers, and code that Linux has replaced. */
 #define ASTRAY   10u
+/* Nor may so many of neighbours: a kernel that was built anew is as the image up to where a function
+ * has changed, and all that is behind it lies elsewhere. */
+#define NEIGHBOURS 8u
+#define TOGETHER   5u
 /* Of fewer words it is no wonder that they do not tell. */
 #define FEW      64u
 /* Every so manieth place of the code is looked at to count what is behind calls. */
@@ -207,25 +211,68 @@ static void count_word(const struct xf_slide_image *image, uint64_t word, uint32
 	}
 }
 
-/* Counts those of @words that are in the code, and those of them that lead astray. */
-static size_t look_closer(const struct xf_slide_image *image, const struct xf_slide_words *words,
-                          uint64_t slide, size_t *astray)
+/* Appends those of @words that are in the code, as the image has them. Return: how many. */
+static size_t list_places(const struct xf_slide_image *image, const struct xf_slide_words *words,
+                          uint64_t slide, uint64_t *places)
 {
-	struct xf_decoder decoder;
 	size_t nr = 0;
 
-	xf_decoder_start(&decoder);
 	for (size_t i = 0; words->slots && i < SLOTS; i++) {
 		uint64_t address = words->slots[i] - slide;
 
-		if (!words->slots[i] || address < image->text.address || address >= end_of(image))
-			continue;
-		nr++;
-		if (!xf_slide_is_behind_call(image, address - image->text.address) &&
-		    !is_instruction(image, &decoder, address))
-			(*astray)++;
+		if (words->slots[i] && address >= image->text.address && address < end_of(image))
+			places[nr++] = address;
 	}
 	return nr;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Counts those of @nr places in order that are where no instruction begins. */
+static void count_astray(const struct xf_slide_image *image, const uint64_t *places, size_t nr,
+                         struct xf_slide_found *found)
+{
+	struct xf_decoder decoder;
+	unsigned int run = 0; /* a bit for each of the last NEIGHBOURS: astray */
+
+	xf_decoder_start(&decoder);
+	for (size_t i = 0; i < nr; i++) {
+		bool astray;
+		unsigned int together;
+
+		if (i && places[i] == places[i - 1])
+			continue;
+		astray = !xf_slide_is_behind_call(image, places[i] - image->text.address) &&
+		         !is_instruction(image, &decoder, places[i]);
+		found->astray += astray;
+		run = (run << 1 | astray) & ((1u << NEIGHBOURS) - 1);
+		together = (unsigned int)__builtin_popcount(run);
+		if (together > found->together)
+			found->together = together;
+	}
+}
+
+/* Looks at each place in the code. Return: 0 or -ENOMEM. */
+static int look_closer(const struct xf_slide_image *image,
+                       const struct xf_slide_evidence *evidence, struct xf_slide_found *found)
+{
+	uint64_t *places =
+	        calloc(evidence->words.nr + evidence->rips.nr + 1, sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	found->words = list_places(image, &evidence->words, found->slide, places);
+	found->rips =
+	        list_places(image, &evidence->rips, found->slide, places + found->words);
+	qsort(places, found->words + found->rips, sizeof(*places), compare_places);
+	count_astray(image, places, found->words + found->rips, found);
+	free(places);
+	return 0;
 }
 
 /* Chernoff's bound for so many of so many by chance, at any of the slides. */
@@ -253,7 +300,8 @@ static int judge(const struct xf_slide_found *found, struct xf_error *error)
 		               "recording under load helps",
 		               found->words, found->behind);
 	if (found->exponent > EXPONENT || found->next_best * 2 > found->behind ||
-	    found->astray * 1000 > (found->words + found->rips) * ASTRAY)
+	    found->astray * 1000 > (found->words + found->rips) * ASTRAY ||
+	    found->together >= TOGETHER)
 		return xf_fail(error, -EBADMSG,
 		               "the image is not what it runs: of %zu places in its code %zu are "
 		               "behind calls of the image's, and %zu of %zu in the midst of an "
@@ -293,8 +341,8 @@ int xf_slide_find(const struct xf_slide_image *image, const struct xf_slide_evid
 		               "the image's code does not lie where a kernel's does on x86-64");
 	find_best(image, &evidence->words, found);
 	found->chance = count_chance(image);
-	found->words = look_closer(image, &evidence->words, found->slide, &found->astray);
-	found->rips = look_closer(image, &evidence->rips, found->slide, &found->astray);
+	if (look_closer(image, evidence, found))
+		return xf_fail(error, -ENOMEM, "no memory to look for it");
 	found->exponent = exponent_of(found);
 	return judge(found, error);
 }

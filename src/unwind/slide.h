@@ -59,6 +59,7 @@ struct xf_slide_found {
 	size_t behind;    /* ... so many stand behind a call */
 	size_t rips;      /* distinct instruction pointers in the code at that slide */
 	size_t astray;    /* of both together so many are not even where an instruction begins */
+	unsigned int together; /* of eight neighbours of them in the code that many are, at most */
 	size_t next_best; /* words behind calls at the slide that has the second most of them */
 	double chance;    /* that a word stands behind a call where it means nothing */
 	double exponent;  /* 10 to the power of it: how likely it is chance at all 512 slides */
