@@ -280,7 +280,7 @@ int xf_guest_image_read(const char *path, struct xf_guest_image *image, struct x
 		return xf_fail(error, -EBADMSG, "%s is no file of a kernel's size", path);
 	code = xf_vmlinuz_unpack(path, use, image, error);
 	if (code) {
-		if (!strstr(error->text, path))
+		if (error && !strstr(error->text, path))
 			xf_fail_prefix(error, "%s", path);
 		xf_guest_image_free(image);
 	}

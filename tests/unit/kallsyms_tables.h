@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Linux's own tables of symbols, made up, for tests: 300 symbols of which the first is absolute, the others
- * "_text", "_stext" and t function_N, 64 bytes apart. */
+ * "_text", "_stext", t function_N, 64 bytes apart, "_etext", and "linux_banner", which is no code. */
 #ifndef XF_TEST_UNIT_KALLSYMS_TABLES_H
 #define XF_TEST_UNIT_KALLSYMS_TABLES_H
 
@@ -13,6 +13,8 @@
 #define TABLES_BASE  0xffffffff81000000ull
 #define TABLES_NR    300u
 #define TABLES_BYTES 16384u
+#define TABLES_DATA  (TABLES_BASE + 0x200000) /* where the read-only data would lie */
+#define TABLES_TEXT  ((TABLES_NR - 4) * 64) /* bytes of code */
 
 struct made_tables {
 	uint8_t bytes[TABLES_BYTES];
@@ -40,6 +42,8 @@ static uint64_t tables_address(unsigned int i, struct tables_kind kind)
 {
 	if (i == 0 && kind.absolute)
 		return 0x40;
+	if (i == TABLES_NR - 1)
+		return TABLES_DATA;
 	return TABLES_BASE + (i < 3 ? 0 : (uint64_t)(i - 2) * 64);
 }
 
@@ -49,6 +53,8 @@ static void tables_name(unsigned int i, char name[32])
 
 	if (i < 3)
 		strcpy(name, first[i]);
+	else if (i >= TABLES_NR - 2)
+		strcpy(name, i == TABLES_NR - 2 ? "T_etext" : "Dlinux_banner");
 	else
 		sprintf(name, "tfunction_%u", i);
 }
