@@ -73,6 +73,12 @@ $(T)/examine_hostile: tests/hostile/examine.c tests/read_file.c $(pure_sources:%
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) -Itests -I. $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
+# What compares an image's symbols with the running kernel's, for tests/lab/test_lab_guest_kernels.sh.
+$(T)/compare_kernels: tests/kernels/compare.c tests/read_file.c $(pure_sources:%.c=$(B)/%.o)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) -Itests $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
+
 # Made-up recordings, for tests/golden/run, tests/exports/run and tests/browser/run.
 $(T)/make_recording: tests/golden/make_recording.c tests/golden/guest_kernel.c $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
@@ -83,7 +89,7 @@ include tests/fake/fake.mk
 
 .PHONY: sweep
 unit: $(unit_programs) $(addprefix $(T)/,make_recording compare_with_oracle cost_of_samples examine_hostile \
-	compare_with_cfi) $(B)/lab/liboracle.so $(B)/lab/libcost.so bench-programs
+	compare_kernels compare_with_cfi) $(B)/lab/liboracle.so $(B)/lab/libcost.so bench-programs
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
 

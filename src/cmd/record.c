@@ -513,7 +513,8 @@ static const struct xf_option options[] = {
         {"guests", 'g', "DOMAIN,...",
          "whose stacks are read, too: names, domids, all or none (default: dom0's)", take_guests},
         {"guest-kernel", 0, "NAME=IMAGE",
-         "the vmlinux or vmlinuz that a domain runs; may be given again (default: as xl started it)",
+         "the vmlinux or vmlinuz that a domain runs; may be given again (default: as xl started "
+         "it)",
          take_guest_kernel},
         {"user-stack", 0, "BYTES",
          "so much of a process's stack is read with them (default: 2048; 0: none)",

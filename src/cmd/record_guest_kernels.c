@@ -56,8 +56,8 @@ int xf_record_guest_kernels_request(struct xf_record_guest_kernels *kernels, con
 	return 0;
 }
 
-/* Return: the image that is asked for by the name of @domain, or, at the @first look, by its number;
- * NULL: none is. */
+/* Return: the image that is asked for by the name of @domain, or, at the @first look, by its
+ * number; NULL: none is. */
 static const char *find_request(const struct xf_record_guest_kernels *kernels,
                                 const struct xf_domain *domain, bool first)
 {
@@ -109,8 +109,8 @@ static int check_request(struct xf_record_guest_kernels *kernels, const char *re
 	int shown = (int)(size < 64 ? size : 64);
 
 	if (domid < 0)
-		return xf_fail(error, -EINVAL,
-		               OPTION ": no domain is named or numbered '%.*s'", shown, request);
+		return xf_fail(error, -EINVAL, OPTION ": no domain is named or numbered '%.*s'",
+		               shown, request);
 	if (domid == 0)
 		return xf_fail(error, -EINVAL,
 		               OPTION ": dom0's kernel is read from itself; leave '%.*s' out",
@@ -156,7 +156,8 @@ static bool is_among(const struct xf_domain *domain, const struct xf_domain *dom
 	return false;
 }
 
-static bool is_tracked(const struct xf_record_guest_kernels *kernels, const struct xf_domain *domain)
+static bool is_tracked(const struct xf_record_guest_kernels *kernels,
+                       const struct xf_domain *domain)
 {
 	for (size_t i = 0; i < kernels->nr_domains; i++)
 		if (!kernels->domains[i].gone && is_same(&kernels->domains[i].domain, domain))
@@ -164,8 +165,8 @@ static bool is_tracked(const struct xf_record_guest_kernels *kernels, const stru
 	return false;
 }
 
-/* Return: the image that @domain is said to run; NULL where it is not known. Once the agent is there
- * nothing is read any more: that could take longer than its lease. */
+/* Return: the image that @domain is said to run; NULL where it is not known. Once the agent is
+ * there nothing is read any more: that could take longer than its lease. */
 static struct xf_guest_kernel_image *choose_image(struct xf_record_guest_kernels *kernels,
                                                   const struct xf_domain *domain, bool first)
 {
@@ -189,8 +190,8 @@ static struct xf_guest_kernel_image *choose_image(struct xf_record_guest_kernels
 static int track(struct xf_record_guest_kernels *kernels, const struct xf_domain *domain,
                  uint64_t before, uint64_t after)
 {
-	struct xf_guest_kernel_domain *grown = reallocarray(
-	        kernels->domains, kernels->nr_domains + 1, sizeof(*kernels->domains));
+	struct xf_guest_kernel_domain *grown =
+	        reallocarray(kernels->domains, kernels->nr_domains + 1, sizeof(*kernels->domains));
 
 	if (!grown)
 		return -ENOMEM;
@@ -297,7 +298,8 @@ static int settle(const struct xf_record_guest_kernels *kernels, struct xf_recor
 		return code == -ENOMEM ? code : 0;
 	}
 	tell(kernels, false,
-	     "%s runs %s (%s) at slide %#" PRIx64 ": of %zu places in its code %zu are behind calls, "
+	     "%s runs %s (%s) at slide %#" PRIx64
+	     ": of %zu places in its code %zu are behind calls, "
 	     "at the next best slide %zu; the odds are 1 to 10^%.0f",
 	     name, image->kernel.name, tracked->image->path, found.slide, found.words, found.behind,
 	     found.next_best, -found.exponent);

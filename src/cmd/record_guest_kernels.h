@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernels of other domains than dom0: which image each is said to run, by the command line or by
- * the configuration that it was started from, and whether its samples bear that out. Nothing of it
- * goes into the recording before the end, when it is known where the kernel lies: names that are not
- * proven are not written.
+ * The kernels of other domains than dom0: which image each is said to run, by the command line or
+ * by the configuration that it was started from, and whether its samples bear that out. Nothing of
+ * it goes into the recording before the end, when it is known where the kernel lies: names that are
+ * not proven are not written.
  */
 #ifndef XF_CMD_RECORD_GUEST_KERNELS_H
 #define XF_CMD_RECORD_GUEST_KERNELS_H
@@ -57,7 +57,8 @@ int xf_record_guest_kernels_request(struct xf_record_guest_kernels *kernels, con
                                     struct xf_error *error);
 
 /*
- * Before the recording: reads the images that are asked for, of @nr @domains whose stacks are read as
+ * Before the recording: reads the images that are asked for, of @nr @domains whose stacks are read
+ * as
  * @config has it. Return: 0; -EINVAL and @error where there is no such domain, its stacks are not
  * read, or the image is none; -ENOMEM.
  */
@@ -66,9 +67,9 @@ int xf_record_guest_kernels_check(struct xf_record_guest_kernels *kernels,
                                   const struct xf_agent_config *config, struct xf_error *error);
 
 /*
- * The host's domains as they were at some moment between the TSC values @before and @after. A domain that
- * is not among them any more, or was made anew, has its kernel no longer than it was last seen.
- * Return: 0 or -ENOMEM.
+ * The host's domains as they were at some moment between the TSC values @before and @after. A
+ * domain that is not among them any more, or was made anew, has its kernel no longer than it was
+ * last seen. Return: 0 or -ENOMEM.
  */
 int xf_record_guest_kernels_look(struct xf_record_guest_kernels *kernels,
                                  const struct xf_domain *domains, size_t nr,
@@ -80,8 +81,8 @@ void xf_record_guest_kernels_take(struct xf_record_guest_kernels *kernels,
                                   const struct xf_sample *sample,
                                   const struct xf_guest_stack *const *guests, size_t nr);
 
-/* At the end: writes the kernels that have been proven, by numbers from @first on, and whose they are.
- * Return: as xf_recording_write_kernel. */
+/* At the end: writes the kernels that have been proven, by numbers from @first on, and whose they
+ * are. Return: as xf_recording_write_kernel. */
 int xf_record_guest_kernels_write(struct xf_record_guest_kernels *kernels,
                                   struct xf_recording_writer *writer, uint32_t first);
 

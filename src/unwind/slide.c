@@ -12,21 +12,22 @@
 #define SLOTS  (2 * XF_SLIDE_MOST_WORDS) /* a power of two */
 
 /* An error is less likely than 10 to the power of it. */
-#define EXPONENT (-9.0)
+#define EXPONENT         (-9.0)
 /* The chance of a word that means nothing is taken for larger than it was counted: such words are
  * not spread evenly. */
-#define CAUTION  2.0
-#define LEAST    (1.0 / 64)
-/* So many per mille may be no place in the code: numbers, and code that Linux has replaced. */
-#define ASTRAY   10u
-/* Nor may so many of neighbours: a kernel that was built anew is as the image up to where a function
- * has changed, and all that is behind it lies elsewhere. */
-#define NEIGHBOURS 8u
-#define TOGETHER   5u
+#define CAUTION          2.0
+#define LEAST            (1.0 / 64)
+/* So many per mille, or one, may be no place in the code: numbers, and code that Linux has
+ * replaced. */
+#define ASTRAY           10u
+/* Nor may so many of neighbours: a kernel that was built anew is as the image up to where a
+ * function has changed, and all that is behind it lies elsewhere. */
+#define NEIGHBOURS       8u
+#define TOGETHER         5u
 /* Of fewer words it is no wonder that they do not tell. */
-#define FEW      64u
+#define FEW              64u
 /* Every so manieth place of the code is looked at to count what is behind calls. */
-#define STRIDE   61u
+#define STRIDE           61u
 /* Of a function so much is decoded, at most, to find where its instructions begin. */
 #define MOST_OF_FUNCTION 65536u
 
@@ -104,8 +105,8 @@ static unsigned int indirect_call(const uint8_t *bytes, uint64_t left)
 	}
 	if (mode == 1)
 		length += 1;
-	else if (mode == 2 || (mode == 0 && ((modrm & 7) == 5 ||
-	                                     ((modrm & 7) == 4 && (bytes[2] & 7) == 5))))
+	else if (mode == 2 ||
+	         (mode == 0 && ((modrm & 7) == 5 || ((modrm & 7) == 4 && (bytes[2] & 7) == 5))))
 		length += 4;
 	return prefix + length;
 }
@@ -258,17 +259,15 @@ static void count_astray(const struct xf_slide_image *image, const uint64_t *pla
 }
 
 /* Looks at each place in the code. Return: 0 or -ENOMEM. */
-static int look_closer(const struct xf_slide_image *image,
-                       const struct xf_slide_evidence *evidence, struct xf_slide_found *found)
+static int look_closer(const struct xf_slide_image *image, const struct xf_slide_evidence *evidence,
+                       struct xf_slide_found *found)
 {
-	uint64_t *places =
-	        calloc(evidence->words.nr + evidence->rips.nr + 1, sizeof(*places));
+	uint64_t *places = calloc(evidence->words.nr + evidence->rips.nr + 1, sizeof(*places));
 
 	if (!places)
 		return -ENOMEM;
 	found->words = list_places(image, &evidence->words, found->slide, places);
-	found->rips =
-	        list_places(image, &evidence->rips, found->slide, places + found->words);
+	found->rips = list_places(image, &evidence->rips, found->slide, places + found->words);
 	qsort(places, found->words + found->rips, sizeof(*places), compare_places);
 	count_astray(image, places, found->words + found->rips, found);
 	free(places);
@@ -294,13 +293,14 @@ static double exponent_of(const struct xf_slide_found *found)
 static int judge(const struct xf_slide_found *found, struct xf_error *error)
 {
 	if (found->exponent > EXPONENT && found->words < FEW)
-		return xf_fail(error, -ENODATA,
-		               "its samples are too few to tell where it lies: of %zu places in its "
-		               "code %zu are behind calls, which is not decisive; a longer "
-		               "recording under load helps",
-		               found->words, found->behind);
+		return xf_fail(
+		        error, -ENODATA,
+		        "its samples are too few to tell where it lies: of %zu places in its "
+		        "code %zu are behind calls, which is not decisive; a longer "
+		        "recording under load helps",
+		        found->words, found->behind);
 	if (found->exponent > EXPONENT || found->next_best * 2 > found->behind ||
-	    found->astray * 1000 > (found->words + found->rips) * ASTRAY ||
+	    (found->astray > 1 && found->astray * 1000 > (found->words + found->rips) * ASTRAY) ||
 	    found->together >= TOGETHER)
 		return xf_fail(error, -EBADMSG,
 		               "the image is not what it runs: of %zu places in its code %zu are "

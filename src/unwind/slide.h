@@ -55,10 +55,10 @@ struct xf_slide_image {
 /* What was found, also where it was not decisive. */
 struct xf_slide_found {
 	uint64_t slide;
-	size_t words;     /* distinct ones that point into the code at that slide, of which ... */
-	size_t behind;    /* ... so many stand behind a call */
-	size_t rips;      /* distinct instruction pointers in the code at that slide */
-	size_t astray;    /* of both together so many are not even where an instruction begins */
+	size_t words;  /* distinct ones that point into the code at that slide, of which ... */
+	size_t behind; /* ... so many stand behind a call */
+	size_t rips;   /* distinct instruction pointers in the code at that slide */
+	size_t astray; /* of both together so many are not even where an instruction begins */
 	unsigned int together; /* of eight neighbours of them in the code that many are, at most */
 	size_t next_best; /* words behind calls at the slide that has the second most of them */
 	double chance;    /* that a word stands behind a call where it means nothing */

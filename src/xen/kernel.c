@@ -156,8 +156,8 @@ static int read_made(struct xf_kernel *kernel, const struct xf_survey *survey,
 
 /* ---- The unwind table ------------------------------------------------------------------------ */
 
-static int read_range(const struct xf_kcore *kcore, const struct xf_survey_range *range, void **bytes,
-                      size_t *size, struct xf_error *error)
+static int read_range(const struct xf_kcore *kcore, const struct xf_survey_range *range,
+                      void **bytes, size_t *size, struct xf_error *error)
 {
 	*size = range->end - range->start;
 	return xf_kcore_read(kcore, range->start, *size, bytes, error);
@@ -171,17 +171,19 @@ static int read_own_orc(struct xf_kernel *kernel, const struct xf_survey *survey
 	struct xf_orc orc = {.places_address = ranges[XF_SURVEY_PLACES].start};
 	int code;
 
-	if (!xf_survey_is_range(&ranges[XF_SURVEY_PLACES]) || !xf_survey_is_range(&ranges[XF_SURVEY_ENTRIES]))
+	if (!xf_survey_is_range(&ranges[XF_SURVEY_PLACES]) ||
+	    !xf_survey_is_range(&ranges[XF_SURVEY_ENTRIES]))
 		return xf_fail(error, -ENOENT,
 		               "the running kernel names no ORC tables (CONFIG_UNWINDER_ORC and "
 		               "CONFIG_KALLSYMS_ALL)");
-	code = read_range(kcore, &ranges[XF_SURVEY_PLACES], &kernel->owned[0], &orc.places_size, error);
+	code = read_range(kcore, &ranges[XF_SURVEY_PLACES], &kernel->owned[0], &orc.places_size,
+	                  error);
 	if (!code)
 		code = read_range(kcore, &ranges[XF_SURVEY_ENTRIES], &kernel->owned[1],
 		                  &orc.entries_size, error);
 	if (!code && xf_survey_is_range(&ranges[XF_SURVEY_HEADER]))
-		code = read_range(kcore, &ranges[XF_SURVEY_HEADER], &kernel->owned[2], &orc.header_size,
-		                  error);
+		code = read_range(kcore, &ranges[XF_SURVEY_HEADER], &kernel->owned[2],
+		                  &orc.header_size, error);
 	orc.places = kernel->owned[0];
 	orc.entries = kernel->owned[1];
 	orc.header = kernel->owned[2];

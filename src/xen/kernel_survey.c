@@ -8,7 +8,6 @@
 #define PAGE      4096u
 #define NR_THUNKS 16u /* registers */
 
-
 /* Symbols of one module follow each other. */
 static void survey_module(struct xf_survey *survey, const struct xf_kallsyms_line *line)
 {
@@ -75,15 +74,15 @@ int xf_survey_symbols(struct xf_survey *survey, const char *text, size_t size)
 	struct xf_kallsyms_line line;
 
 	*survey = (struct xf_survey){
-	        .ranges = {
-	                [XF_SURVEY_TEXT] = {"_stext", "_etext"},
-	                [XF_SURVEY_BOOT] = {"_sinittext", "_einittext"},
-	                [XF_SURVEY_THUNKS] = {"__x86_indirect_thunk_rax", "__x86_indirect_thunk_r15"},
-	                [XF_SURVEY_ITS_THUNKS] = {"__x86_indirect_its_thunk_rax",
-	                                      "__x86_indirect_its_thunk_r15"},
-	                [XF_SURVEY_PLACES] = {"__start_orc_unwind_ip", "__stop_orc_unwind_ip"},
-	                [XF_SURVEY_ENTRIES] = {"__start_orc_unwind", "__stop_orc_unwind"},
-	                [XF_SURVEY_HEADER] = {"__start_orc_header", "__stop_orc_header"}}};
+	        .ranges = {[XF_SURVEY_TEXT] = {"_stext", "_etext"},
+	                   [XF_SURVEY_BOOT] = {"_sinittext", "_einittext"},
+	                   [XF_SURVEY_THUNKS] = {"__x86_indirect_thunk_rax",
+	                                         "__x86_indirect_thunk_r15"},
+	                   [XF_SURVEY_ITS_THUNKS] = {"__x86_indirect_its_thunk_rax",
+	                                             "__x86_indirect_its_thunk_r15"},
+	                   [XF_SURVEY_PLACES] = {"__start_orc_unwind_ip", "__stop_orc_unwind_ip"},
+	                   [XF_SURVEY_ENTRIES] = {"__start_orc_unwind", "__stop_orc_unwind"},
+	                   [XF_SURVEY_HEADER] = {"__start_orc_header", "__stop_orc_header"}}};
 	survey->modules = calloc(XF_MOST_MODULES, sizeof(*survey->modules));
 	if (!survey->modules)
 		return -ENOMEM;

@@ -22,8 +22,9 @@ struct xf_survey_range {
 
 enum xf_survey_place {
 	XF_SURVEY_TEXT,
-	XF_SURVEY_BOOT, /* code that is freed after the boot: the first idle task has come from there */
-	XF_SURVEY_THUNKS,     /* for indirect calls; of them ORC says no more, up to 6.3, than ... */
+	XF_SURVEY_BOOT,   /* code that is freed after the boot: the first idle task has come from
+	                     there */
+	XF_SURVEY_THUNKS, /* for indirect calls; of them ORC says no more, up to 6.3, than ... */
 	XF_SURVEY_ITS_THUNKS, /* ... that the stack ends */
 	XF_SURVEY_PLACES,
 	XF_SURVEY_ENTRIES,
@@ -48,20 +49,20 @@ struct xf_survey {
 	size_t nr_made;
 };
 
-/* Goes through the @size bytes of @text (symbol/kallsyms.h). Return: 0, and @survey, to be freed with
- * xf_survey_free; -ENOMEM. */
+/* Goes through the @size bytes of @text (symbol/kallsyms.h). Return: 0, and @survey, to be freed
+ * with xf_survey_free; -ENOMEM. */
 int xf_survey_symbols(struct xf_survey *survey, const char *text, size_t size);
 void xf_survey_free(struct xf_survey *survey);
 
 /* Return: whether both ends are known, and make sense. */
 bool xf_survey_is_range(const struct xf_survey_range *range);
 
-/* Return: where the thunks of @place lie, from the first one's symbol to the last one's end; of no size
- * where there are none. */
+/* Return: where the thunks of @place lie, from the first one's symbol to the last one's end; of no
+ * size where there are none. */
 struct xf_code xf_survey_thunks(const struct xf_survey *survey, enum xf_survey_place place);
 
-/* Return: the code that the kernel's own table is for: with that of the boot, where it is behind the
- * rest; of no size where it is not known. */
+/* Return: the code that the kernel's own table is for: with that of the boot, where it is behind
+ * the rest; of no size where it is not known. */
 struct xf_code xf_survey_text(const struct xf_survey *survey);
 
 #endif

@@ -13,7 +13,7 @@
 struct reader {
 	const char *at;
 	const char *end;
-	unsigned int depth; /* of objects and lists */
+	unsigned int depth;      /* of objects and lists */
 	char section[KEY_BYTES]; /* the key in the outermost object */
 };
 

@@ -13,8 +13,8 @@
 #define XF_LIBXL_DIRECTORY "/var/lib/xen"
 
 /*
- * Return: whether the @size bytes of @json, such a file, tell where in dom0 the domain's kernel is from
- * (direct kernel boot): the absolute path, in @path of @room bytes.
+ * Return: whether the @size bytes of @json, such a file, tell where in dom0 the domain's kernel is
+ * from (direct kernel boot): the absolute path, in @path of @room bytes.
  */
 bool xf_libxl_parse_kernel(const char *json, size_t size, char *path, size_t room);
 

@@ -9,7 +9,8 @@
 #include "base/error.h"
 #include "unwind/orc.h"
 
-/* What is to be done with the ELF file in @bytes. Return: 0, or a negative errno value and @error. */
+/* What is to be done with the ELF file in @bytes. Return: 0, or a negative errno value and @error.
+ */
 typedef int xf_vmlinuz_use_t(void *context, const void *bytes, size_t size, struct xf_error *error);
 
 /* Unpacks the image at @path, where it is packed, and has @use look at it. Return: as @use does; a

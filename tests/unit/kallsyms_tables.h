@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Linux's own tables of symbols, made up, for tests: 300 symbols of which the first is absolute, the others
- * "_text", "_stext", t function_N, 64 bytes apart, "_etext", and "linux_banner", which is no code. */
+/* Linux's own tables of symbols, made up, for tests: 300 symbols of which the first is absolute,
+ * the others
+ * "_text", "_stext", t function_N, 64 bytes apart, "_etext", and "linux_banner", which is no code.
+ */
 #ifndef XF_TEST_UNIT_KALLSYMS_TABLES_H
 #define XF_TEST_UNIT_KALLSYMS_TABLES_H
 
@@ -14,7 +16,7 @@
 #define TABLES_NR    300u
 #define TABLES_BYTES 16384u
 #define TABLES_DATA  (TABLES_BASE + 0x200000) /* where the read-only data would lie */
-#define TABLES_TEXT  ((TABLES_NR - 4) * 64) /* bytes of code */
+#define TABLES_TEXT  ((TABLES_NR - 4) * 64)   /* bytes of code */
 
 struct made_tables {
 	uint8_t bytes[TABLES_BYTES];
@@ -76,7 +78,8 @@ static void put_numbers(struct made_tables *made, struct tables_kind kind)
 	put(made, &base, sizeof(base));
 }
 
-/* Token 1 stands for "function_", those of letters and digits for themselves, the others for nothing. */
+/* Token 1 stands for "function_", those of letters and digits for themselves, the others for
+ * nothing. */
 static void put_name(struct made_tables *made, unsigned int i)
 {
 	char name[32];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The ELF file of a kernel, made up, for tests: code with calls in it, Linux's own tables of symbols or
- * the linker's, and ORC of 6.4. */
+/* The ELF file of a kernel, made up, for tests: code with calls in it, Linux's own tables of
+ * symbols or the linker's, and ORC of 6.4. */
 #ifndef XF_TEST_UNIT_MADE_IMAGE_H
 #define XF_TEST_UNIT_MADE_IMAGE_H
 
@@ -122,8 +122,8 @@ static void image_symbols(struct made_image *image)
 static void image_names(struct made_image *image)
 {
 	static const char *const names[NR_SECTIONS] = {
-	        "",           ".text", ".rodata", ".orc_unwind_ip", ".orc_unwind",
-	        ".orc_header", ".symtab", ".strtab", ".shstrtab"};
+	        "",        ".text",   ".rodata",  ".orc_unwind_ip", ".orc_unwind", ".orc_header",
+	        ".symtab", ".strtab", ".shstrtab"};
 	char strings[128] = "";
 	size_t used = 1;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which domain runs which kernel, from the command line to the recording: made-up images and domains
- * that begin, end, are started anew and share numbers.
+ * Which domain runs which kernel, from the command line to the recording: made-up images and
+ * domains that begin, end, are started anew and share numbers.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A kernel's own tables of symbols: made up in each layout, and those of stock kernels, compared with
- * what each says of the symbols that it exports to modules, which the linker and not
+ * A kernel's own tables of symbols: made up in each layout, and those of stock kernels, compared
+ * with what each says of the symbols that it exports to modules, which the linker and not
  * scripts/kallsyms.c has written.
  *
- * XENFLAME_KERNEL and XENFLAME_KERNEL_6_12 name unpacked kernels (tests/run unpacks Debian's). Skipped,
- * loudly, where they are not set.
+ * XENFLAME_KERNEL and XENFLAME_KERNEL_6_12 name unpacked kernels (tests/run unpacks Debian's).
+ * Skipped, loudly, where they are not set.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,8 +159,8 @@ static bool is_at(const struct xf_symbols *symbols, const char *name, uint64_t a
 	return false;
 }
 
-/* struct kernel_symbol with CONFIG_HAVE_ARCH_PREL32_RELOCATIONS: where the symbol, its name, and its
- * namespace are, each from the number itself on. */
+/* struct kernel_symbol with CONFIG_HAVE_ARCH_PREL32_RELOCATIONS: where the symbol, its name, and
+ * its namespace are, each from the number itself on. */
 static size_t compare_exports(const struct kernel *kernel, const char *section)
 {
 	struct xf_elf_section table, names;

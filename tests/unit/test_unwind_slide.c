@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a kernel lies, by what samples show of it: made-up code, and a stock kernel's (XENFLAME_KERNEL;
- * skipped, loudly, where it is not set), whose words are made up here at slides that are known: return
- * addresses as the code has them, and beside them what a guest's stacks hold that is none.
+ * Where a kernel lies, by what samples show of it: made-up code, and a stock kernel's
+ * (XENFLAME_KERNEL; skipped, loudly, where it is not set), whose words are made up here at slides
+ * that are known: return addresses as the code has them, and beside them what a guest's stacks hold
+ * that is none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,8 +106,8 @@ static void add_returns(struct xf_slide_evidence *evidence, const struct kernel 
 		add(evidence, some_return(kernel, seed) + slide);
 }
 
-/* What stacks hold beside: pointers to functions, to the kernel's data, modules' and Xen's addresses,
- * numbers; and where interrupts came. */
+/* What stacks hold beside: pointers to functions, to the kernel's data, modules' and Xen's
+ * addresses, numbers; and where interrupts came. */
 static void add_noise(struct xf_slide_evidence *evidence, const struct kernel *kernel, size_t nr,
                       uint64_t slide, uint64_t *seed)
 {
@@ -290,20 +291,20 @@ static void calls_that_linux_patches_are_calls(void **state)
 		unsigned int length;
 		bool is;
 	} cases[] = {
-	        {{0xff, 0xd0}, 2, true},                               /* call *%rax */
-	        {{0x41, 0xff, 0xd3}, 3, true},                         /* call *%r11 */
-	        {{0xff, 0x14, 0x25, 1, 2, 3, 0x82}, 7, true},          /* call *0x... */
-	        {{0xff, 0x14, 0x25, 1, 2, 3, 0x82}, 5, true},          /* made direct */
-	        {{0xff, 0x15, 1, 2, 3, 0x82}, 6, true},                /* call *n(%rip) */
-	        {{0xff, 0x54, 0x24, 8}, 4, true},                      /* call *8(%rsp) */
-	        {{0xff, 0x90, 1, 2, 3, 0}, 6, true},                   /* call *n(%rax) */
-	        {{0xff, 0x14, 0xc5, 1, 2, 3, 0x82}, 7, true},          /* call *table(,%rax,8) */
-	        {{0xff, 0xe0}, 2, false},                              /* jmp *%rax */
-	        {{0xe8, 0, 0, 0, 0x40}, 5, false},                     /* to nowhere */
-	        {{0xe8, 0xfb, 0x0f, 0, 0}, 5, true},                   /* to the thunks */
-	        {{0xe8, 0xfb, 0x0f, 0, 0}, 2, true},                   /* call *%rax in its place */
+	        {{0xff, 0xd0}, 2, true},                      /* call *%rax */
+	        {{0x41, 0xff, 0xd3}, 3, true},                /* call *%r11 */
+	        {{0xff, 0x14, 0x25, 1, 2, 3, 0x82}, 7, true}, /* call *0x... */
+	        {{0xff, 0x14, 0x25, 1, 2, 3, 0x82}, 5, true}, /* made direct */
+	        {{0xff, 0x15, 1, 2, 3, 0x82}, 6, true},       /* call *n(%rip) */
+	        {{0xff, 0x54, 0x24, 8}, 4, true},             /* call *8(%rsp) */
+	        {{0xff, 0x90, 1, 2, 3, 0}, 6, true},          /* call *n(%rax) */
+	        {{0xff, 0x14, 0xc5, 1, 2, 3, 0x82}, 7, true}, /* call *table(,%rax,8) */
+	        {{0xff, 0xe0}, 2, false},                     /* jmp *%rax */
+	        {{0xe8, 0, 0, 0, 0x40}, 5, false},            /* to nowhere */
+	        {{0xe8, 0xfb, 0x0f, 0, 0}, 5, true},          /* to the thunks */
+	        {{0xe8, 0xfb, 0x0f, 0, 0}, 2, true},          /* call *%rax in its place */
 	        {{0xe8, 0xfb, 0x0f, 0, 0}, 4, false},
-	        {{0xe8, 0xfb, 0x08, 0, 0}, 2, false},                  /* no thunk */
+	        {{0xe8, 0xfb, 0x08, 0, 0}, 2, false}, /* no thunk */
 	};
 	static uint8_t bytes[0x2000];
 	struct xf_slide_image image = {
@@ -379,8 +380,8 @@ static void a_stock_kernel_is_found_at_random_slides(void **state)
 	free_kernel(&kernel);
 }
 
-/* As when a distribution has built it anew, with a function more somewhere: before so many of its calls,
- * of a hundred. */
+/* As when a distribution has built it anew, with a function more somewhere: before so many of its
+ * calls, of a hundred. */
 static void a_stock_kernel_with_one_function_more_is_refused(void **state)
 {
 	static const unsigned int percents[] = {0, 50, 90, 98};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A guest's kernel from its image: made up, damaged, packed, and stock ones (XENFLAME_KERNEL unpacked,
- * XENFLAME_KERNEL_6_12 too; skipped, loudly, where they are not set).
+ * A guest's kernel from its image: made up, damaged, packed, and stock ones (XENFLAME_KERNEL
+ * unpacked, XENFLAME_KERNEL_6_12 too; skipped, loudly, where they are not set).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,8 +128,8 @@ static void damaged_images_are_survived(void **state)
 
 /* ---- Packed ---------------------------------------------------------------------------------- */
 
-/* As Documentation/arch/x86/boot.rst has it: one sector and a half of set-up, then what is packed, and
- * its size behind it. Return: its bytes, to be freed. */
+/* As Documentation/arch/x86/boot.rst has it: one sector and a half of set-up, then what is packed,
+ * and its size behind it. Return: its bytes, to be freed. */
 static uint8_t *pack(const void *bytes, size_t size, size_t *packed_size)
 {
 	const size_t setup = 2 * 512, offset = 256;

@@ -15,23 +15,24 @@
 #include "xen/libxl_config.h"
 
 /* From a domain of Xen 4.17's xl. */
-static const char written[] = "{\n"
-                              "    \"c_info\": {\n"
-                              "        \"type\": \"pvh\",\n"
-                              "        \"name\": \"pvh\",\n"
-                              "        \"uuid\": \"4402cfda-3480-4e27-bb91-ce7cf9698358\"\n"
-                              "    },\n"
-                              "    \"b_info\": {\n"
-                              "        \"max_vcpus\": 1,\n"
-                              "        \"vcpu_hard_affinity\": [\n            [\n                1\n"
-                              "            ]\n        ],\n"
-                              "        \"sched_params\": {\n\n        },\n"
-                              "        \"kernel\": \"/lab/guests/vmlinux\",\n"
-                              "        \"cmdline\": \"console=hvc0 quiet\",\n"
-                              "        \"type.pvh\": {\n\n        }\n"
-                              "    },\n"
-                              "    \"on_reboot\": \"restart\"\n"
-                              "}\n";
+static const char written[] =
+        "{\n"
+        "    \"c_info\": {\n"
+        "        \"type\": \"pvh\",\n"
+        "        \"name\": \"pvh\",\n"
+        "        \"uuid\": \"4402cfda-3480-4e27-bb91-ce7cf9698358\"\n"
+        "    },\n"
+        "    \"b_info\": {\n"
+        "        \"max_vcpus\": 1,\n"
+        "        \"vcpu_hard_affinity\": [\n            [\n                1\n"
+        "            ]\n        ],\n"
+        "        \"sched_params\": {\n\n        },\n"
+        "        \"kernel\": \"/lab/guests/vmlinux\",\n"
+        "        \"cmdline\": \"console=hvc0 quiet\",\n"
+        "        \"type.pvh\": {\n\n        }\n"
+        "    },\n"
+        "    \"on_reboot\": \"restart\"\n"
+        "}\n";
 
 static bool parse(const char *json, char path[64])
 {
