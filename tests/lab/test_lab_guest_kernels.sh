@@ -75,16 +75,16 @@ test_found() {
 	check names-are-those-of-the-running-kernel names_are_the_running_kernels found
 }
 
-# The same image with its code moved on by 64 bytes: another kernel.
+# The same image with its code moved on by a page: another kernel.
 make_other_image() {
 	local kernel offset size
 	kernel=$("$LAB_ROOT/tests/elf/kernel")
 	read -r offset size < <(readelf -SW "$kernel" | sed 's/^ *\[ *[0-9]*\]//' |
-		awk '$1 == ".text" { print strtonum("0x" $4), strtonum("0x" $5) }')
-	lab_exec sh -c "(head -c $offset /lab/guests/vmlinux; head -c 64 /dev/zero
-		tail -c +$((offset + 1)) /lab/guests/vmlinux | head -c $((size - 64))
-		tail -c +$((offset + size + 1)) /lab/guests/vmlinux) >/tmp/other-vmlinux
-		[ \$(wc -c </tmp/other-vmlinux) = \$(wc -c </lab/guests/vmlinux) ]"
+		awk '$1 == ".text" { print $4, $5 }')
+	offset=$((16#$offset / 4096)) size=$((16#$size / 4096))
+	lab_exec sh -c "cp /lab/guests/vmlinux /tmp/other-vmlinux &&
+		dd if=/lab/guests/vmlinux of=/tmp/other-vmlinux bs=4096 conv=notrunc \
+			skip=$offset seek=$((offset + 1)) count=$((size - 1))"
 }
 
 test_named() {
@@ -104,6 +104,20 @@ test_named() {
 	check an-image-that-is-none-is-refused is_refused 2 '/etc/passwd' -g pv --guest-kernel pv=/etc/passwd
 }
 
+# The domain that comes in its place has the name and the UUID of the one before, and another number.
+both_are_found() {
+	[ "$(grep -cE 'xenflame: pv runs Linux .* at slide 0:' "$lab_tmp/anew.err")" = 2 ] ||
+		{ tail -n 5 "$lab_tmp/anew.err" "$lab_tmp/anew.log"; return 1; }
+}
+
+test_started_anew() {
+	lab_exec sh -c '(sleep 6; xl destroy pv; xl create /lab/guests/pv.cfg) >/tmp/anew.log 2>&1 &'
+	check a-guest-is-started-anew-while-it-is-recorded record anew 30 -F 200 -g all
+	lab_exec cat /tmp/anew.log >"$lab_tmp/anew.log"
+	check it-is-found-before-and-after both_are_found
+	check it-has-names-before-and-after all_are_named anew pv
+}
+
 exec 3>&1
 for xen in $LAB_XENS; do
 	LAB_PREFIX="$xen-"
@@ -113,7 +127,7 @@ for xen in $LAB_XENS; do
 	line=$(($(console_lines) + 1))
 	test_found
 	test_named
-	each_load stop timers@pv pagetables@pv || true
+	test_started_anew
 	check nothing-is-left nothing_left
 	check the-console-is-calm console_is_calm "$line"
 done
