@@ -10,7 +10,7 @@
 
 #include "base/cursor.h"
 
-#define NR_TOKENS   256u
+#define NR_TOKENS   256ul
 #define INDEX_BYTES (2 * NR_TOKENS)
 #define TOKEN_BYTES 128u /* more than any token has */
 

@@ -8,8 +8,8 @@
 
 #include "unwind/decode.h"
 
-#define SLIDES ((XF_SLIDE_WINDOW_END - XF_SLIDE_WINDOW) / XF_SLIDE_STEP)
-#define SLOTS  (2 * XF_SLIDE_MOST_WORDS) /* a power of two */
+#define SLIDES 512u                        /* steps in the window */
+#define SLOTS  (2ul * XF_SLIDE_MOST_WORDS) /* a power of two */
 
 /* An error is less likely than 10 to the power of it. */
 #define EXPONENT         (-9.0)
@@ -30,6 +30,8 @@
 #define STRIDE           61u
 /* Of a function so much is decoded, at most, to find where its instructions begin. */
 #define MOST_OF_FUNCTION 65536u
+
+_Static_assert(SLIDES *XF_SLIDE_STEP == XF_SLIDE_WINDOW_END - XF_SLIDE_WINDOW, "all slides");
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
