@@ -238,6 +238,43 @@ static void a_kernel_that_differs_at_its_end_is_refused(void **state)
 	free_kernel(&kernel);
 }
 
+/* Of @nr return addresses every so manieth is no place in the code, from @from on. */
+static void add_astray(struct xf_slide_evidence *evidence, const struct kernel *kernel, size_t nr,
+                       size_t every, size_t from)
+{
+	size_t step = kernel->nr_returns / nr;
+
+	for (size_t i = 0; i < nr; i++)
+		add(evidence, kernel->returns[i * step] + (i >= from && i % every == 0));
+}
+
+static void numbers_that_look_like_places_are_borne_if_they_are_few(void **state)
+{
+	struct xf_slide_evidence few = {0}, many = {0};
+	struct kernel kernel;
+
+	(void)state;
+	make_kernel(&kernel, 7);
+	add_astray(&few, &kernel, 2000, 200, 0);
+	expect_slide(&kernel, &few, 0);
+	add_astray(&many, &kernel, 2000, 25, 0);
+	expect_none(&kernel, &many, -EBADMSG);
+	free_kernel(&kernel);
+}
+
+/* Fewer than those, but all in one place: behind a function that has changed. */
+static void neighbours_that_all_lead_astray_are_another_kernels(void **state)
+{
+	struct xf_slide_evidence evidence = {0};
+	struct kernel kernel;
+
+	(void)state;
+	make_kernel(&kernel, 7);
+	add_astray(&evidence, &kernel, 2000, 1, 1990);
+	expect_none(&kernel, &evidence, -EBADMSG);
+	free_kernel(&kernel);
+}
+
 /* A kernel that another has taken the place of during the recording: both words are there. */
 static void two_slides_at_once_are_refused(void **state)
 {
@@ -412,6 +449,8 @@ int main(void)
 	        cmocka_unit_test(one_word_a_thousand_times_does_not_tell),
 	        cmocka_unit_test(another_kernels_words_are_refused),
 	        cmocka_unit_test(a_kernel_that_differs_at_its_end_is_refused),
+	        cmocka_unit_test(numbers_that_look_like_places_are_borne_if_they_are_few),
+	        cmocka_unit_test(neighbours_that_all_lead_astray_are_another_kernels),
 	        cmocka_unit_test(two_slides_at_once_are_refused),
 	        cmocka_unit_test(garbage_is_refused),
 	        cmocka_unit_test(code_elsewhere_is_no_kernels),
