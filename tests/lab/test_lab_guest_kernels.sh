@@ -85,7 +85,7 @@ test_found() {
 		check_of "$domain" "$domain-sleeps-by-a-system-call" guest_comes_from found "$domain" do_nanosleep \
 			'entry_SYSCALL_64_after_hwframe' 'do_syscall_64' '__x64_sys_clock_nanosleep' 'hrtimer_nanosleep' 'do_nanosleep'
 		check_of "$domain" "$domain-sets-its-timers-by-hypercall" guest_comes_from found "$domain" xen_vcpuop_set_next_event \
-			'clockevents_program_event' 'xen_vcpuop_set_next_event'
+			'clockevents_program_(event|min_delta)' 'xen_vcpuop_set_next_event'
 		check_of "$domain" "$domain-is-followed-into-xen" is_followed_into_xen found "$domain"
 	done
 	check the-same-kernel-is-recorded-as-dom0s record_some both 4 -F 99 -g 0,pv --user-stack 0
