@@ -41,7 +41,7 @@ override CFLAGS += -std=gnu17 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissi
 PURE_ROOMS := base unwind symbol profile output terminal
 HOST_ROOMS := xen cmd
 PKG_CONFIG ?= pkg-config
-PURE_LIBS := -lZydis -lzstd -lz -ldw -lelf
+PURE_LIBS := -lZydis -lzstd -lz -ldw -lelf -lm
 HOST_LIBS := -lxencall -lxenforeignmemory -lxenevtchn -lxenstore -lelf -lz \
 	$(shell $(PKG_CONFIG) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
 

@@ -18,7 +18,7 @@ deb:
 # For hosts whose libraries are older, or not there: XenServer's and XCP-ng's dom0. The objects are the
 # same; of the libraries Debian has all but Zydis as static ones too.
 STATIC_LIBS := $(B)/static/libZydis.a -lxencall -lxenforeignmemory -lxenevtchn -lxenstore -lxentoolcore -lxentoollog \
-	-lncursesw -ltinfo -ldw -lelf -lzstd -llzma -lbz2 -lz
+	-lncursesw -ltinfo -ldw -lelf -lzstd -llzma -lbz2 -lz -lm
 
 .PHONY: static
 static: $(B)/static/xenflame

@@ -8,9 +8,10 @@ T := build/test
 TEST_CFLAGS := $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Itests -I.
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_programs := $(unit_sources:tests/unit/%.c=$(T)/%)
-testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c gathered.c guests.c image.c kcore.c kernel.c payload.c \
+testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c gathered.c guest_image.c guests.c image.c \
+	kcore.c kernel.c kernel_survey.c libxl_config.c payload.c \
 	perf_map.c perf_records.c procfs.c sideband.c stream.c syms.c user_file.c vmlinuz.c) \
-	src/cmd/program.c src/cmd/record_kernel.c src/cmd/record_target.c)
+	src/cmd/program.c src/cmd/record_guest_kernels.c src/cmd/record_kernel.c src/cmd/record_target.c)
 test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o) \
 	$(T)/tests/read_file.o
 
@@ -72,6 +73,12 @@ $(T)/examine_hostile: tests/hostile/examine.c tests/read_file.c $(pure_sources:%
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) -Itests -I. $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
+# What compares an image's symbols with the running kernel's, for tests/lab/test_lab_guest_kernels.sh.
+$(T)/compare_kernels: tests/kernels/compare.c tests/read_file.c $(pure_sources:%.c=$(B)/%.o)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) -Itests $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
+
 # Made-up recordings, for tests/golden/run, tests/exports/run and tests/browser/run.
 $(T)/make_recording: tests/golden/make_recording.c tests/golden/guest_kernel.c $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
@@ -82,7 +89,7 @@ include tests/fake/fake.mk
 
 .PHONY: sweep
 unit: $(unit_programs) $(addprefix $(T)/,make_recording compare_with_oracle cost_of_samples examine_hostile \
-	compare_with_cfi) $(B)/lab/liboracle.so $(B)/lab/libcost.so bench-programs
+	compare_kernels compare_with_cfi) $(B)/lab/liboracle.so $(B)/lab/libcost.so bench-programs
 
 -include $(shell find build/test -name '*.d' 2>/dev/null)
 

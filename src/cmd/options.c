@@ -208,7 +208,7 @@ static void print_option(FILE *out, const struct xf_option *option)
 		size = snprintf(left, sizeof(left), "    --%s", option->name);
 	if (option->argument && size > 0 && (size_t)size < sizeof(left))
 		snprintf(left + size, sizeof(left) - (size_t)size, " %s", option->argument);
-	fprintf(out, "  %-26s %s\n", left, option->help);
+	fprintf(out, "  %-29s %s\n", left, option->help);
 }
 
 void xf_command_help(FILE *out, const struct xf_command *command)
@@ -223,7 +223,7 @@ void xf_command_help(FILE *out, const struct xf_command *command)
 	for (size_t i = 0; i < nr; i++)
 		print_option(out, &command->options[i]);
 	if (nr)
-		fprintf(out, "  %-26s %s\n", "-h, --help", "this text");
+		fprintf(out, "  %-29s %s\n", "-h, --help", "this text");
 	if (command->help && command->help[0])
 		fputc('\n', out);
 	for (size_t i = 0; command->help && command->help[i]; i++)

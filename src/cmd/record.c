@@ -37,6 +37,7 @@ struct request {
 	double seconds;     /* 0: no limit */
 	const char *output; /* NULL: none was named */
 	const char *guests;
+	struct xf_record_guest_kernels kernels; /* what is asked for of them */
 	unsigned int user_bytes;
 	bool verbose;
 	bool self_test;
@@ -339,6 +340,7 @@ static int run_request(const struct request *request)
 	struct recording recording = {.request = request,
 	                              .recorder.frequency = request->frequency,
 	                              .recorder.guests = request->guests,
+	                              .recorder.kernels = request->kernels,
 	                              .recorder.user_bytes = request->user_bytes,
 	                              .recorder.verbose = request->verbose,
 	                              .recorder.file.target.fd = -1,
@@ -404,6 +406,17 @@ static bool take_guests(void *context, const char *value)
 
 	request->guests = value;
 	return true;
+}
+
+static bool take_guest_kernel(void *context, const char *value)
+{
+	struct request *request = context;
+	struct xf_error error = {0};
+
+	if (xf_record_guest_kernels_request(&request->kernels, value, &error) == 0)
+		return true;
+	xf_complain(0, "%s", error.text);
+	return false;
 }
 
 static bool take_user_stack(void *context, const char *value)
@@ -499,6 +512,10 @@ static const struct xf_option options[] = {
          "the recording (default: " XF_DEFAULT_RECORDING "; -: standard output)", take_output},
         {"guests", 'g', "DOMAIN,...",
          "whose stacks are read, too: names, domids, all or none (default: dom0's)", take_guests},
+        {"guest-kernel", 0, "NAME=IMAGE",
+         "the vmlinux or vmlinuz that a domain runs; may be given again (default: as xl started "
+         "it)",
+         take_guest_kernel},
         {"user-stack", 0, "BYTES",
          "so much of a process's stack is read with them (default: 2048; 0: none)",
          take_user_stack},
@@ -510,8 +527,8 @@ static const struct xf_option options[] = {
 
 const struct xf_command xf_command_record = {
         .name = "record",
-        .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-g DOMAIN,...] [--user-stack BYTES] [-v] "
-                    "[--self-test] [-- COMMAND...]",
+        .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-g DOMAIN,...] [--guest-kernel NAME=IMAGE] "
+                    "[--user-stack BYTES] [-v] [--self-test] [-- COMMAND...]",
         .summary = "profiles this host into a file",
         .help = help,
         .options = options,

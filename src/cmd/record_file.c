@@ -13,9 +13,6 @@
 #include "cmd/record_kernel.h"
 #include "xen/payload.h"
 
-/* By which its parts in the recording know each other. */
-#define DOM0_KERNEL 0u
-
 static int write_all(void *context, const void *bytes, size_t size)
 {
 	const struct xf_record_file *file = context;
@@ -133,8 +130,11 @@ int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_age
 int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,
                                 struct xf_error *error)
 {
-	int result = xf_record_kernel_write(file->writer, kernel, DOM0_KERNEL, 0, 0);
+	const struct xf_recording_kernel_of of = {.domid = 0, .kernel = XF_DOM0_KERNEL};
+	int result = xf_record_kernel_write(file->writer, kernel, XF_DOM0_KERNEL);
 
+	if (!result)
+		result = xf_recording_write_kernel_of(file->writer, &of);
 	return result ? xf_record_file_failed(file, result, error) : 0;
 }
 

@@ -13,6 +13,9 @@
 #include "xen/kernel.h"
 #include "xen/session.h"
 
+/* By which the parts of dom0's kernel in the recording know each other; others come behind it. */
+#define XF_DOM0_KERNEL 0u
+
 struct xf_record_file {
 	struct xf_record_target target;
 	struct xf_recording_writer *writer;

@@ -2,9 +2,8 @@
 #include "cmd/record_kernel.h"
 
 int xf_record_kernel_write(struct xf_recording_writer *writer, const struct xf_kernel *kernel,
-                           uint32_t number, uint16_t domid, uint64_t tsc)
+                           uint32_t number)
 {
-	const struct xf_recording_kernel_of of = {.domid = domid, .kernel = number, .tsc = tsc};
 	int code = xf_recording_write_kernel(writer, number, kernel->name);
 
 	if (!code)
@@ -13,5 +12,5 @@ int xf_record_kernel_write(struct xf_recording_writer *writer, const struct xf_k
 		code = xf_recording_write_kernel_orc(writer, number, &kernel->text, &kernel->orc);
 	for (size_t i = 0; !code && i < kernel->nr_code; i++)
 		code = xf_recording_write_kernel_code(writer, number, &kernel->code[i]);
-	return code ? code : xf_recording_write_kernel_of(writer, &of);
+	return code;
 }

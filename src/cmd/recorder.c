@@ -90,6 +90,7 @@ static void take_sample(void *context, const struct xf_sample *sample,
 	recorder->samples++;
 	recorder->ahead += sample->tsc > now_tsc();
 	note_time(recorder, sample->tsc);
+	xf_record_guest_kernels_take(&recorder->kernels, sample, guests, nr);
 	if (!recorder->deaf && !recorder->write_error)
 		recorder->write_error = write_sample(recorder->file.writer, sample, guests, nr);
 }
@@ -146,16 +147,6 @@ int xf_recorder_open(struct xf_recorder *recorder, const char *path, struct xf_e
 	return result && interrupted ? xf_fail(error, -EINTR, "interrupted") : result;
 }
 
-static bool reads_dom0(const struct xf_agent_config *config)
-{
-	if (config->nr_guests == XF_GUESTS_ALL)
-		return true;
-	for (uint32_t i = 0; i < config->nr_guests; i++)
-		if (config->guest_domids[i] == 0)
-			return true;
-	return false;
-}
-
 /* Without its kernel dom0's stacks have no names: no reason not to record. */
 static int write_dom0_kernel(struct xf_recorder *recorder, struct xf_error *error)
 {
@@ -178,6 +169,28 @@ static int write_dom0_kernel(struct xf_recorder *recorder, struct xf_error *erro
 	return result;
 }
 
+static void tell_kernel(void *context, bool important, const char *text)
+{
+	if (important)
+		xf_complain(0, "%s", text);
+	else
+		tell_step(context, text);
+}
+
+/* Brings the file's domains up to date, and who runs which kernel. */
+static int look_at_domains(struct xf_recorder *recorder, struct xf_error *error)
+{
+	struct xf_record_file *file = &recorder->file;
+	uint64_t before = now_tsc();
+	int result = xf_record_file_write_domains(file, error);
+
+	if (!result &&
+	    xf_record_guest_kernels_look(&recorder->kernels, file->domains, file->nr_domains,
+	                                 &recorder->host.config, before, now_tsc()))
+		result = xf_fail(error, -ENOMEM, "no memory for what domains run");
+	return result;
+}
+
 int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *error)
 {
 	const struct xf_record_file *file = &recorder->file;
@@ -186,9 +199,16 @@ int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *er
 	        xf_guests_choose(recorder->guests, file->domains, file->nr_domains, config, error);
 
 	config->guest_user_bytes = recorder->user_bytes;
+	recorder->kernels.tell = tell_kernel;
+	recorder->kernels.context = recorder;
 	if (!result)
 		result = xf_record_file_write_guests(&recorder->file, config, error);
-	return !result && reads_dom0(config) ? write_dom0_kernel(recorder, error) : result;
+	if (!result && xf_guests_are_read(config, 0))
+		result = write_dom0_kernel(recorder, error);
+	if (!result)
+		result = xf_record_guest_kernels_check(&recorder->kernels, file->domains,
+		                                       file->nr_domains, config, error);
+	return result ? result : look_at_domains(recorder, error);
 }
 
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
@@ -228,7 +248,7 @@ static int write_processes(struct xf_recorder *recorder, struct xf_error *error)
 /* What is done every second. */
 static int keep_file(struct xf_recorder *recorder, struct xf_error *error)
 {
-	int result = xf_record_file_write_domains(&recorder->file, error);
+	int result = look_at_domains(recorder, error);
 
 	if (!result)
 		result = write_processes(recorder, error);
@@ -272,6 +292,8 @@ int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error)
 		return 0;
 	xf_record_processes_poll(&recorder->processes);
 	result = write_processes(recorder, error);
+	if (!result)
+		result = look_at_domains(recorder, error);
 	if (result)
 		return result;
 	return xf_record_file_write_books(&recorder->file, recorder->session, error);
@@ -284,6 +306,9 @@ int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error)
 	if (recorder->write_error)
 		return 0;
 	result = xf_record_user_code(&recorder->file, &recorder->unnamed);
+	if (!result)
+		result = xf_record_guest_kernels_write(&recorder->kernels, recorder->file.writer,
+		                                       XF_DOM0_KERNEL + 1);
 	if (result)
 		return xf_record_file_failed(&recorder->file, result, error);
 	return xf_record_file_write_end(&recorder->file, error);
@@ -297,6 +322,7 @@ enum xf_exit xf_recorder_output_exit(const struct xf_error *error)
 void xf_recorder_close(struct xf_recorder *recorder)
 {
 	xf_record_processes_end(&recorder->processes);
+	xf_record_guest_kernels_free(&recorder->kernels);
 	xf_record_file_close(&recorder->file);
 	xf_host_close(&recorder->host);
 }

@@ -11,6 +11,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/record_file.h"
+#include "cmd/record_guest_kernels.h"
 #include "cmd/record_processes.h"
 
 #define XF_RECORDER_FREQUENCY     99u
@@ -32,6 +33,7 @@ struct xf_recorder {
 	struct xf_record_file file;
 	struct xf_session *session;
 	struct xf_record_processes processes;
+	struct xf_record_guest_kernels kernels; /* of other domains than dom0 */
 	const char *unnamed; /* why functions of processes may be; NULL: they are not */
 	int write_error;     /* of the file; 0 or a negative errno value */
 	uint64_t samples;

@@ -48,8 +48,11 @@ static void read_domain(struct xs_handle *store, uint16_t domid, struct xf_domai
 	read_value(store, path, domain->name, sizeof(domain->name));
 	snprintf(path, sizeof(path), "/local/domain/%u/vm", domid);
 	read_value(store, path, vm, sizeof(vm));
-	if (strncmp(vm, "/vm/", 4) == 0)
+	if (strncmp(vm, "/vm/", 4) == 0) {
 		snprintf(domain->uuid, sizeof(domain->uuid), "%.36s", vm + 4);
+		snprintf(path, sizeof(path), "/vm/%.36s/start_time", vm + 4);
+		read_value(store, path, domain->started, sizeof(domain->started));
+	}
 	domain->type = type_of(store, domid);
 }
 

@@ -14,6 +14,9 @@ struct xf_domain {
 	enum xf_domain_type type;
 	char name[256];
 	char uuid[37];
+	/* When the toolstack made it, as it writes that: a domain that is started anew keeps its
+	   name and its UUID, and may get the domid of one that has gone. */
+	char started[32];
 };
 
 /*

@@ -2,7 +2,6 @@
 #include "xen/guests.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,7 @@ static bool is_named(const struct xf_domain *domain, const char *text, size_t si
 	return strlen(domain->name) == size && memcmp(domain->name, text, size) == 0;
 }
 
-/* Return: the domid that @text, of @size characters, stands for; -1 where it does not. */
-static int find_domid(const char *text, size_t size, const struct xf_domain *domains, size_t nr)
+int xf_guests_find(const char *text, size_t size, const struct xf_domain *domains, size_t nr)
 {
 	unsigned long domid;
 	char *end;
@@ -60,7 +58,7 @@ int xf_guests_choose(const char *wanted, const struct xf_domain *domains, size_t
 	}
 	for (;;) {
 		size_t size = strcspn(wanted, ",");
-		int domid = find_domid(wanted, size, domains, nr);
+		int domid = xf_guests_find(wanted, size, domains, nr);
 
 		if (domid < 0)
 			return refuse(wanted, size, domains, nr, error);
@@ -73,4 +71,14 @@ int xf_guests_choose(const char *wanted, const struct xf_domain *domains, size_t
 			return 0;
 		wanted += size + 1;
 	}
+}
+
+bool xf_guests_are_read(const struct xf_agent_config *config, uint16_t domid)
+{
+	if (config->nr_guests == XF_GUESTS_ALL)
+		return true;
+	for (uint32_t i = 0; i < config->nr_guests; i++)
+		if (config->guest_domids[i] == domid)
+			return true;
+	return false;
 }

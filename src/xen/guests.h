@@ -3,6 +3,7 @@
 #ifndef XF_XEN_GUESTS_H
 #define XF_XEN_GUESTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -16,5 +17,11 @@
  */
 int xf_guests_choose(const char *wanted, const struct xf_domain *domains, size_t nr,
                      struct xf_agent_config *config, struct xf_error *error);
+
+/* Return: the domid that @text, of @size characters, stands for; -1 where it stands for none. */
+int xf_guests_find(const char *text, size_t size, const struct xf_domain *domains, size_t nr);
+
+/* Return: whether the stacks of @domid are read. */
+bool xf_guests_are_read(const struct xf_agent_config *config, uint16_t domid);
 
 #endif

@@ -11,50 +11,14 @@
 
 #include "symbol/kallsyms.h"
 #include "xen/kcore.h"
+#include "xen/kernel_survey.h"
 #include "xen/vmlinuz.h"
 
 #define PAGE 4096ull
 
 /* Far above what any kernel has, and no burden for the host. */
-#define MAX_TEXT_BYTES   (64u << 20)  /* of /proc/kallsyms or /proc/modules */
-#define MAX_CODE_BYTES   (64u << 20)  /* of modules, all together */
-#define MAX_KERNEL_BYTES (128u << 20) /* the kernel's own code, or its table */
-#define MAX_MODULES      1024u
-#define NR_THUNKS        16u  /* registers */
-#define MAX_MADE         512u /* pieces of code made at run time */
-
-/* What lies between two symbols. */
-struct range {
-	const char *start_name, *end_name;
-	uint64_t start, end;
-};
-
-enum {
-	RANGE_TEXT,
-	RANGE_BOOT, /* code that is freed after the boot: the first idle task has come from there */
-	RANGE_THUNKS,     /* for indirect calls; of them ORC says no more, up to 6.3, than ... */
-	RANGE_ITS_THUNKS, /* ... that the stack ends */
-	RANGE_PLACES,
-	RANGE_ENTRIES,
-	RANGE_HEADER,
-	NR_RANGES
-};
-
-struct module {
-	char name[64];
-	uint64_t first, last; /* the addresses of its first and last symbol of code */
-};
-
-/* What is learnt on the way through the symbols. */
-struct survey {
-	struct range ranges[NR_RANGES];
-	uint64_t image;     /* where the kernel begins */
-	uint64_t hypercall; /* the page of hypercalls, which Xen fills in; 0: none */
-	struct module *modules;
-	size_t nr_modules;
-	uint64_t made[MAX_MADE];
-	size_t nr_made;
-};
+#define MAX_TEXT_BYTES (64u << 20) /* of /proc/kallsyms or /proc/modules */
+#define MAX_CODE_BYTES (64u << 20) /* of modules, all together */
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
@@ -90,95 +54,6 @@ static int read_text(const char *path, char **bytes, size_t *size, struct xf_err
 	return -EIO;
 }
 
-/* ---- Symbols --------------------------------------------------------------------------------- */
-
-/* Symbols of one module follow each other. */
-static void survey_module(struct survey *survey, const struct xf_kallsyms_line *line)
-{
-	struct module *module =
-	        survey->nr_modules ? &survey->modules[survey->nr_modules - 1] : NULL;
-
-	if (line->module_size >= sizeof(module->name))
-		return;
-	if (!module || strlen(module->name) != line->module_size ||
-	    memcmp(module->name, line->module, line->module_size) != 0) {
-		if (survey->nr_modules == MAX_MODULES)
-			return;
-		module = &survey->modules[survey->nr_modules++];
-		memcpy(module->name, line->module, line->module_size);
-		module->first = module->last = line->address;
-	}
-	if (line->address < module->first)
-		module->first = line->address;
-	if (line->address > module->last)
-		module->last = line->address;
-}
-
-static void survey_made(struct survey *survey, uint64_t address)
-{
-	uint64_t before = survey->nr_made ? survey->made[survey->nr_made - 1] : 0;
-
-	/* Neighbours share a piece. */
-	if (survey->nr_made < MAX_MADE &&
-	    (!survey->nr_made || address - before >= XF_KALLSYMS_MADE_BYTES))
-		survey->made[survey->nr_made++] = address;
-}
-
-static void survey_line(struct survey *survey, const struct xf_kallsyms_line *line)
-{
-	if (xf_kallsyms_is_made(line)) {
-		if (xf_kallsyms_is_code(line))
-			survey_made(survey, line->address);
-		return;
-	}
-	if (line->module) {
-		if (xf_kallsyms_is_code(line))
-			survey_module(survey, line);
-		return;
-	}
-	for (size_t i = 0; i < NR_RANGES; i++) {
-		struct range *range = &survey->ranges[i];
-
-		if (xf_kallsyms_is(line, range->start_name))
-			range->start = line->address;
-		else if (xf_kallsyms_is(line, range->end_name))
-			range->end = line->address;
-	}
-	if (xf_kallsyms_is(line, "_text"))
-		survey->image = line->address;
-	else if (xf_kallsyms_is(line, "hypercall_page"))
-		survey->hypercall = line->address;
-}
-
-static int survey_symbols(struct survey *survey, const char *text, size_t size)
-{
-	const char *end = text + size;
-	struct xf_kallsyms_line line;
-
-	*survey = (struct survey){
-	        .ranges = {
-	                [RANGE_TEXT] = {"_stext", "_etext"},
-	                [RANGE_BOOT] = {"_sinittext", "_einittext"},
-	                [RANGE_THUNKS] = {"__x86_indirect_thunk_rax", "__x86_indirect_thunk_r15"},
-	                [RANGE_ITS_THUNKS] = {"__x86_indirect_its_thunk_rax",
-	                                      "__x86_indirect_its_thunk_r15"},
-	                [RANGE_PLACES] = {"__start_orc_unwind_ip", "__stop_orc_unwind_ip"},
-	                [RANGE_ENTRIES] = {"__start_orc_unwind", "__stop_orc_unwind"},
-	                [RANGE_HEADER] = {"__start_orc_header", "__stop_orc_header"}}};
-	survey->modules = calloc(MAX_MODULES, sizeof(*survey->modules));
-	if (!survey->modules)
-		return -ENOMEM;
-	while (xf_kallsyms_next(&text, end, &line))
-		survey_line(survey, &line);
-	return 0;
-}
-
-static bool is_range(const struct range *range)
-{
-	return range->start && range->end > range->start &&
-	       range->end - range->start <= MAX_KERNEL_BYTES;
-}
-
 /* ---- Code ------------------------------------------------------------------------------------ */
 
 /* Keeps what lies at @address, where it can be read: what is not there ends walks, visibly. */
@@ -205,7 +80,7 @@ static int add_code(struct xf_kernel *kernel, const struct xf_kcore *kcore, uint
 	return code == -ENOMEM ? code : 0;
 }
 
-static const struct module *find_module(const struct survey *survey, const char *name)
+static const struct xf_survey_module *find_module(const struct xf_survey *survey, const char *name)
 {
 	for (size_t i = 0; i < survey->nr_modules; i++) {
 		if (strcmp(survey->modules[i].name, name) == 0)
@@ -215,10 +90,10 @@ static const struct module *find_module(const struct survey *survey, const char 
 }
 
 /* One line of /proc/modules: the module's name, size, users and their names, state, address. */
-static int read_module(struct xf_kernel *kernel, const struct survey *survey,
+static int read_module(struct xf_kernel *kernel, const struct xf_survey *survey,
                        const struct xf_kcore *kcore, const char *line)
 {
-	const struct module *module;
+	const struct xf_survey_module *module;
 	uint64_t address, size, end;
 	char name[64];
 
@@ -238,7 +113,7 @@ static int read_module(struct xf_kernel *kernel, const struct survey *survey,
 	                end - (module->first & ~(PAGE - 1)));
 }
 
-static int read_modules(struct xf_kernel *kernel, const struct survey *survey,
+static int read_modules(struct xf_kernel *kernel, const struct xf_survey *survey,
                         const struct xf_kcore *kcore, const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -259,26 +134,19 @@ static int read_modules(struct xf_kernel *kernel, const struct survey *survey,
 	return code;
 }
 
-/* Thunks, one for each register; from the first one's symbol to the last one's, which is as long.
- */
-static int read_thunks(struct xf_kernel *kernel, const struct range *thunks,
-                       const struct xf_kcore *kcore)
-{
-	uint64_t size = thunks->end - thunks->start;
-
-	if (!is_range(thunks) || size > PAGE)
-		return 0;
-	return add_code(kernel, kcore, thunks->start, size + size / (NR_THUNKS - 1));
-}
-
 /* What is made at run time, which no file has: the kernel patches its thunks, too. */
-static int read_made(struct xf_kernel *kernel, const struct survey *survey,
+static int read_made(struct xf_kernel *kernel, const struct xf_survey *survey,
                      const struct xf_kcore *kcore)
 {
-	int code = read_thunks(kernel, &survey->ranges[RANGE_THUNKS], kcore);
+	static const enum xf_survey_place places[] = {XF_SURVEY_THUNKS, XF_SURVEY_ITS_THUNKS};
+	int code = 0;
 
-	if (!code)
-		code = read_thunks(kernel, &survey->ranges[RANGE_ITS_THUNKS], kcore);
+	for (size_t i = 0; !code && i < sizeof(places) / sizeof(places[0]); i++) {
+		const struct xf_code thunks = xf_survey_thunks(survey, places[i]);
+
+		if (thunks.size)
+			code = add_code(kernel, kcore, thunks.address, thunks.size);
+	}
 	if (!code && survey->hypercall)
 		code = add_code(kernel, kcore, survey->hypercall, PAGE);
 	for (size_t i = 0; !code && i < survey->nr_made; i++)
@@ -288,32 +156,34 @@ static int read_made(struct xf_kernel *kernel, const struct survey *survey,
 
 /* ---- The unwind table ------------------------------------------------------------------------ */
 
-static int read_range(const struct xf_kcore *kcore, const struct range *range, void **bytes,
-                      size_t *size, struct xf_error *error)
+static int read_range(const struct xf_kcore *kcore, const struct xf_survey_range *range,
+                      void **bytes, size_t *size, struct xf_error *error)
 {
 	*size = range->end - range->start;
 	return xf_kcore_read(kcore, range->start, *size, bytes, error);
 }
 
 /* The table with which the kernel that runs unwinds itself. */
-static int read_own_orc(struct xf_kernel *kernel, const struct survey *survey,
+static int read_own_orc(struct xf_kernel *kernel, const struct xf_survey *survey,
                         const struct xf_kcore *kcore, struct xf_error *error)
 {
-	const struct range *ranges = survey->ranges;
-	struct xf_orc orc = {.places_address = ranges[RANGE_PLACES].start};
+	const struct xf_survey_range *ranges = survey->ranges;
+	struct xf_orc orc = {.places_address = ranges[XF_SURVEY_PLACES].start};
 	int code;
 
-	if (!is_range(&ranges[RANGE_PLACES]) || !is_range(&ranges[RANGE_ENTRIES]))
+	if (!xf_survey_is_range(&ranges[XF_SURVEY_PLACES]) ||
+	    !xf_survey_is_range(&ranges[XF_SURVEY_ENTRIES]))
 		return xf_fail(error, -ENOENT,
 		               "the running kernel names no ORC tables (CONFIG_UNWINDER_ORC and "
 		               "CONFIG_KALLSYMS_ALL)");
-	code = read_range(kcore, &ranges[RANGE_PLACES], &kernel->owned[0], &orc.places_size, error);
+	code = read_range(kcore, &ranges[XF_SURVEY_PLACES], &kernel->owned[0], &orc.places_size,
+	                  error);
 	if (!code)
-		code = read_range(kcore, &ranges[RANGE_ENTRIES], &kernel->owned[1],
+		code = read_range(kcore, &ranges[XF_SURVEY_ENTRIES], &kernel->owned[1],
 		                  &orc.entries_size, error);
-	if (!code && is_range(&ranges[RANGE_HEADER]))
-		code = read_range(kcore, &ranges[RANGE_HEADER], &kernel->owned[2], &orc.header_size,
-		                  error);
+	if (!code && xf_survey_is_range(&ranges[XF_SURVEY_HEADER]))
+		code = read_range(kcore, &ranges[XF_SURVEY_HEADER], &kernel->owned[2],
+		                  &orc.header_size, error);
 	orc.places = kernel->owned[0];
 	orc.entries = kernel->owned[1];
 	orc.header = kernel->owned[2];
@@ -331,7 +201,7 @@ static void free_owned(struct xf_kernel *kernel)
 }
 
 /* The same from the image that it was booted from. */
-static int read_image_orc(struct xf_kernel *kernel, const struct survey *survey,
+static int read_image_orc(struct xf_kernel *kernel, const struct xf_survey *survey,
                           const struct xf_kernel_paths *paths, struct xf_error *error)
 {
 	struct xf_vmlinuz image;
@@ -347,18 +217,17 @@ static int read_image_orc(struct xf_kernel *kernel, const struct survey *survey,
 }
 
 /* Leaves @kernel without one where none can be had, and says why. */
-static void read_orc(struct xf_kernel *kernel, const struct survey *survey,
+static void read_orc(struct xf_kernel *kernel, const struct xf_survey *survey,
                      const struct xf_kernel_paths *paths, const struct xf_kcore *kcore)
 {
-	const struct range *text = &survey->ranges[RANGE_TEXT];
-	const struct range *boot = &survey->ranges[RANGE_BOOT];
 	struct xf_error error = kernel->notice;
 	enum xf_orc_layout layout;
 	int code = kcore->fd < 0 ? error.code : read_own_orc(kernel, survey, kcore, &error);
 
 	if (code)
 		code = read_image_orc(kernel, survey, paths, &kernel->notice);
-	if (!code && !is_range(text))
+	kernel->text = xf_survey_text(survey);
+	if (!code && !kernel->text.size)
 		code = xf_fail(&kernel->notice, -EBADMSG, "_stext and _etext are not there");
 	if (!code)
 		code = xf_orc_find_layout(&kernel->orc, &layout, &kernel->notice);
@@ -370,14 +239,11 @@ static void read_orc(struct xf_kernel *kernel, const struct survey *survey,
 		               error.code ? "; " : "", error.code ? error.text : "");
 		return;
 	}
-	kernel->text = (struct xf_code){.address = text->start, .size = text->end - text->start};
-	if (boot->end > text->end && boot->end - text->start <= MAX_KERNEL_BYTES)
-		kernel->text.size = boot->end - text->start;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-static int read_memory(struct xf_kernel *kernel, const struct survey *survey,
+static int read_memory(struct xf_kernel *kernel, const struct xf_survey *survey,
                        const struct xf_kernel_paths *paths)
 {
 	struct xf_kcore kcore;
@@ -398,7 +264,7 @@ static int read_memory(struct xf_kernel *kernel, const struct survey *survey,
 static int read_all(struct xf_kernel *kernel, const struct xf_kernel_paths *paths,
                     struct xf_error *error)
 {
-	struct survey survey = {0};
+	struct xf_survey survey = {0};
 	char *text = NULL;
 	size_t size;
 	int code = read_text(paths->kallsyms, &text, &size, error);
@@ -408,9 +274,9 @@ static int read_all(struct xf_kernel *kernel, const struct xf_kernel_paths *path
 	code = xf_kallsyms_parse(text, size, &kernel->symbols, error);
 	if (code)
 		xf_fail_prefix(error, "%s", paths->kallsyms);
-	else if (survey_symbols(&survey, text, size) || read_memory(kernel, &survey, paths))
+	else if (xf_survey_symbols(&survey, text, size) || read_memory(kernel, &survey, paths))
 		code = xf_fail(error, -ENOMEM, "no memory for the running kernel's code");
-	free(survey.modules);
+	xf_survey_free(&survey);
 	free(text);
 	return code;
 }

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A kernel's image as it lies in /boot, unpacked: its own unwind table. */
+/* A kernel's image as it lies in /boot: unpacked, and its own unwind table. */
 #ifndef XF_XEN_VMLINUZ_H
 #define XF_XEN_VMLINUZ_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "unwind/orc.h"
+
+/* What is to be done with the ELF file in @bytes. Return: 0, or a negative errno value and @error.
+ */
+typedef int xf_vmlinuz_use_t(void *context, const void *bytes, size_t size, struct xf_error *error);
+
+/* Unpacks the image at @path, where it is packed, and has @use look at it. Return: as @use does; a
+ * negative errno value and @error where it is no such image, or none that can be read. */
+int xf_vmlinuz_unpack(const char *path, xf_vmlinuz_use_t *use, void *context,
+                      struct xf_error *error);
 
 struct xf_vmlinuz {
 	uint64_t text_address; /* that the kernel is linked to begin at */

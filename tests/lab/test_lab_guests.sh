@@ -8,19 +8,11 @@ LAB_TEST=lab_guests
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=tests/lab/record.sh
 . "$(dirname "$0")/record.sh"
+# shellcheck source=tests/lab/guests.sh
+. "$(dirname "$0")/guests.sh"
 
 SECONDS_EACH=${XENFLAME_LAB_SECONDS:-8}
 DOM0_LOADS=(hypercall evtchn grants timers pagetables)
-
-# At least PERMILLE of DOMAIN's samples whose stacks could be read have its kernel's frames whole.
-whole_kernel_stacks() { # NAME DOMAIN PERMILLE
-	awk -v domain="$2" -v least="$3" '
-		index($0, domain ";") != 1 || /\[guest switched away\]/ { next }
-		{ n = $NF; all += n; if ($0 !~ /\[kernel incomplete/ && $0 !~ /;\[guest (kernel|user)\]/) whole += n }
-		END { if (!all) { print "no sample of " domain; exit 1 }
-		      printf "%d of %d\n", whole, all
-		      exit whole * 1000 < all * least }' "$lab_tmp/$1.folded"
-}
 
 # Stacks with INNER, a frame of Xen's, have these frames of dom0's kernel below it, in this order.
 comes_from() { # NAME INNER OUTER...
@@ -33,14 +25,6 @@ comes_from() { # NAME INNER OUTER...
 		END { if (!all) { print "no frame " inner; exit 1 }
 		      printf "%d of %d\n", good, all
 		      exit good * 100 < all * 95 }' "$lab_tmp/$name.folded"
-}
-
-# No frame of DOMAIN's bears a name of dom0's kernel: all are unknown kernels' addresses, or Xen's.
-no_foreign_names() { # NAME DOMAIN
-	if grep "^$2;" "$lab_tmp/$1.folded" | grep -E ';(do_syscall_64|entry_SYSCALL_64_after_hwframe|default_idle|asm_[a-z_]+|xen_hypercall_[a-z_]+)[; ]'; then
-		return 1
-	fi
-	grep -q "^$2;.*\[$2 kernel\]+0x" "$lab_tmp/$1.folded" || { echo "no kernel of $2"; return 1; }
 }
 
 # Stacks of dom0's with FRAME stand above a process that matches, where one is known.
@@ -66,13 +50,6 @@ no_guest_frames() { # NAME DOMAIN
 	fi
 }
 
-is_refused() { # STATUS TEXT OPTION...
-	local wanted=$1 text=$2 status=0
-	shift 2
-	lab_exec xenflame record -t 1 -o /tmp/refused.data "$@" >"$lab_tmp/refused" 2>&1 || status=$?
-	[ "$status" = "$wanted" ] && grep -qF "$text" "$lab_tmp/refused" || { echo "status $status"; cat "$lab_tmp/refused"; return 1; }
-}
-
 test_dom0() {
 	each_load start "${DOM0_LOADS[@]}"
 	check dom0s-stacks-are-recorded record dom0 "$SECONDS_EACH" -F 500
@@ -94,10 +71,12 @@ test_dom0() {
 }
 
 test_guests() {
+	hide_kernels
 	each_load start exits@pvh hypercall
 	check guests-stacks-are-recorded record guests "$SECONDS_EACH" -F 500 -g pvh,pv
 	each_load stop exits@pvh hypercall
 	check the-pvh-guests-kernel-is-shown-as-unknown no_foreign_names guests pvh
+	show_kernels
 	check dom0-was-not-asked-for no_guest_frames guests Domain-0
 	check nobody-is-read-where-nobody-is-asked-for record nobody 2 -g none
 	check nobody-has-guests-frames no_guest_frames nobody Domain-0

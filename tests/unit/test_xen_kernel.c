@@ -260,6 +260,7 @@ static void what_was_read_is_in_the_recording(void **state)
 	const struct xf_kernel_paths paths = {.kallsyms = write_lines("kallsyms", kallsyms),
 	                                      .modules = write_lines("modules", modules),
 	                                      .kcore = write_kcore()};
+	const struct xf_recording_kernel_of of = {.kernel = 3, .tsc = 77};
 	const struct xf_recording_kernel *found;
 	struct bytes bytes = {0};
 	struct xf_recording_sink sink = {.write = take, .context = &bytes};
@@ -271,7 +272,8 @@ static void what_was_read_is_in_the_recording(void **state)
 	(void)state;
 	read_kernel(&paths, &kernel);
 	assert_int_equal(xf_recording_writer_new(sink, &writer, NULL), 0);
-	assert_int_equal(xf_record_kernel_write(writer, &kernel, 3, 0, 77), 0);
+	assert_int_equal(xf_record_kernel_write(writer, &kernel, 3), 0);
+	assert_int_equal(xf_recording_write_kernel_of(writer, &of), 0);
 	xf_recording_writer_free(writer);
 	assert_int_equal(xf_recording_open(bytes.at, bytes.size, &recording, NULL), 0);
 	assert_int_equal(xf_recording_state(recording).damaged, 0);

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/record_guest_kernels.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/record_kernel.h"
+#include "xen/guests.h"
+#include "xen/libxl_config.h"
+
+#define OPTION "--guest-kernel"
+
+static void tell(const struct xf_record_guest_kernels *kernels, bool important, const char *format,
+                 ...) __attribute__((format(printf, 3, 4)));
+
+static void tell(const struct xf_record_guest_kernels *kernels, bool important, const char *format,
+                 ...)
+{
+	char text[1536];
+	va_list arguments;
+
+	if (!kernels->tell)
+		return;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	kernels->tell(kernels->context, important, text);
+}
+
+/* ---- What is asked for ----------------------------------------------------------------------- */
+
+static size_t name_size(const char *request)
+{
+	return strcspn(request, "=");
+}
+
+int xf_record_guest_kernels_request(struct xf_record_guest_kernels *kernels, const char *text,
+                                    struct xf_error *error)
+{
+	size_t size = name_size(text);
+
+	if (size == 0 || text[size] != '=' || text[size + 1] == '\0')
+		return xf_fail(error, -EINVAL,
+		               OPTION " wants NAME=IMAGE, a domain's name or domid and the file of "
+		                      "its kernel, not '%.200s'",
+		               text);
+	if (kernels->nr_requests == XF_MOST_GUEST_REQUESTS)
+		return xf_fail(error, -EINVAL, OPTION " can be given at most %u times",
+		               XF_MOST_GUEST_REQUESTS);
+	kernels->requests[kernels->nr_requests++] = text;
+	return 0;
+}
+
+/* Return: the image that is asked for by the name of @domain, or, at the @first look, by its
+ * number; NULL: none is. */
+static const char *find_request(const struct xf_record_guest_kernels *kernels,
+                                const struct xf_domain *domain, bool first)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", domain->domid);
+	for (size_t i = 0; i < kernels->nr_requests; i++) {
+		const char *request = kernels->requests[i];
+		size_t size = name_size(request);
+
+		if (strlen(domain->name) == size && memcmp(request, domain->name, size) == 0)
+			return request + size + 1;
+		if (first && strlen(number) == size && memcmp(request, number, size) == 0)
+			return request + size + 1;
+	}
+	return NULL;
+}
+
+/* ---- Images ---------------------------------------------------------------------------------- */
+
+/* Return: the image at @path, read where @read is set and it has not been; NULL where it has not
+ * been, or there are too many. */
+static struct xf_guest_kernel_image *find_image(struct xf_record_guest_kernels *kernels,
+                                                const char *path, bool read)
+{
+	struct xf_guest_kernel_image *image;
+
+	for (size_t i = 0; i < kernels->nr_images; i++)
+		if (strcmp(kernels->images[i].path, path) == 0)
+			return &kernels->images[i];
+	if (!read || kernels->nr_images == XF_MOST_GUEST_IMAGES)
+		return NULL;
+	image = &kernels->images[kernels->nr_images];
+	image->path = strdup(path);
+	if (!image->path)
+		return NULL;
+	kernels->nr_images++;
+	xf_guest_image_read(path, &image->image, &image->why_not);
+	return image;
+}
+
+static int check_request(struct xf_record_guest_kernels *kernels, const char *request,
+                         const struct xf_domain *domains, size_t nr,
+                         const struct xf_agent_config *config, struct xf_error *error)
+{
+	const struct xf_guest_kernel_image *image;
+	size_t size = name_size(request);
+	int domid = xf_guests_find(request, size, domains, nr);
+	int shown = (int)(size < 64 ? size : 64);
+
+	if (domid < 0)
+		return xf_fail(error, -EINVAL, OPTION ": no domain is named or numbered '%.*s'",
+		               shown, request);
+	if (domid == 0)
+		return xf_fail(error, -EINVAL,
+		               OPTION ": dom0's kernel is read from itself; leave '%.*s' out",
+		               shown, request);
+	if (!xf_guests_are_read(config, (uint16_t)domid))
+		return xf_fail(error, -EINVAL,
+		               OPTION ": the stacks of '%.*s' are not read; add it to --guests",
+		               shown, request);
+	image = find_image(kernels, request + size + 1, true);
+	if (!image)
+		return xf_fail(error, -EINVAL, OPTION " takes at most %u different images",
+		               XF_MOST_GUEST_IMAGES);
+	if (image->why_not.code)
+		return xf_fail(error, image->why_not.code == -ENOMEM ? -ENOMEM : -EINVAL,
+		               OPTION ": %s", image->why_not.text);
+	return 0;
+}
+
+int xf_record_guest_kernels_check(struct xf_record_guest_kernels *kernels,
+                                  const struct xf_domain *domains, size_t nr,
+                                  const struct xf_agent_config *config, struct xf_error *error)
+{
+	int code = 0;
+
+	for (size_t i = 0; !code && i < kernels->nr_requests; i++)
+		code = check_request(kernels, kernels->requests[i], domains, nr, config, error);
+	return code;
+}
+
+/* ---- Domains --------------------------------------------------------------------------------- */
+
+static bool is_same(const struct xf_domain *one, const struct xf_domain *other)
+{
+	return one->domid == other->domid && strcmp(one->uuid, other->uuid) == 0 &&
+	       strcmp(one->started, other->started) == 0;
+}
+
+static bool is_among(const struct xf_domain *domain, const struct xf_domain *domains, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (is_same(domain, &domains[i]))
+			return true;
+	return false;
+}
+
+static bool is_tracked(const struct xf_record_guest_kernels *kernels,
+                       const struct xf_domain *domain)
+{
+	for (size_t i = 0; i < kernels->nr_domains; i++)
+		if (!kernels->domains[i].gone && is_same(&kernels->domains[i].domain, domain))
+			return true;
+	return false;
+}
+
+/* Return: the image that @domain is said to run; NULL where it is not known. Once the agent is
+ * there nothing is read any more: that could take longer than its lease. */
+static struct xf_guest_kernel_image *choose_image(struct xf_record_guest_kernels *kernels,
+                                                  const struct xf_domain *domain, bool first)
+{
+	const char *wanted = find_request(kernels, domain, first);
+	struct xf_guest_kernel_image *image = NULL;
+	char path[PATH_MAX];
+
+	if (!wanted && xf_libxl_kernel(NULL, domain->domid, domain->uuid, path, sizeof(path)))
+		wanted = path;
+	if (wanted)
+		image = find_image(kernels, wanted, first);
+	if (wanted && !image)
+		tell(kernels, true, "frames of %s's kernel will be without names: %s", domain->name,
+		     first ? "there are too many images" : "it came after the recording began");
+	else if (image && image->why_not.code)
+		tell(kernels, true, "frames of %s's kernel will be without names: %s", domain->name,
+		     image->why_not.text);
+	return image && image->why_not.code ? NULL : image;
+}
+
+static int track(struct xf_record_guest_kernels *kernels, const struct xf_domain *domain,
+                 uint64_t before, uint64_t after)
+{
+	struct xf_guest_kernel_domain *grown =
+	        reallocarray(kernels->domains, kernels->nr_domains + 1, sizeof(*kernels->domains));
+
+	if (!grown)
+		return -ENOMEM;
+	kernels->domains = grown;
+	grown[kernels->nr_domains++] = (struct xf_guest_kernel_domain){
+	        .domain = *domain,
+	        .image = choose_image(kernels, domain, !kernels->looked),
+	        .from = after,
+	        .until = before};
+	return 0;
+}
+
+int xf_record_guest_kernels_look(struct xf_record_guest_kernels *kernels,
+                                 const struct xf_domain *domains, size_t nr,
+                                 const struct xf_agent_config *config, uint64_t before,
+                                 uint64_t after)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < kernels->nr_domains; i++) {
+		struct xf_guest_kernel_domain *tracked = &kernels->domains[i];
+
+		if (tracked->gone)
+			continue;
+		tracked->gone = !is_among(&tracked->domain, domains, nr);
+		if (!tracked->gone)
+			tracked->until = before;
+	}
+	for (size_t i = 0; !code && i < nr; i++)
+		if (domains[i].domid != 0 && xf_guests_are_read(config, domains[i].domid) &&
+		    !is_tracked(kernels, &domains[i]))
+			code = track(kernels, &domains[i], before, after);
+	kernels->looked = true;
+	return code;
+}
+
+/* ---- Samples --------------------------------------------------------------------------------- */
+
+static struct xf_guest_kernel_domain *find_domain(struct xf_record_guest_kernels *kernels,
+                                                  const struct xf_sample *sample)
+{
+	for (size_t i = 0; i < kernels->nr_domains; i++) {
+		struct xf_guest_kernel_domain *tracked = &kernels->domains[i];
+
+		if (tracked->domain.domid == sample->domid && !tracked->gone && tracked->image &&
+		    sample->tsc >= tracked->from)
+			return tracked;
+	}
+	return NULL;
+}
+
+void xf_record_guest_kernels_take(struct xf_record_guest_kernels *kernels,
+                                  const struct xf_sample *sample,
+                                  const struct xf_guest_stack *const *guests, size_t nr)
+{
+	struct xf_guest_kernel_domain *tracked = nr ? find_domain(kernels, sample) : NULL;
+
+	for (size_t i = 0; tracked && i < nr && guests[i]->mode == XF_GUEST_KERNEL; i++) {
+		size_t words = (guests[i]->bytes - XF_GUEST_HEAD_BYTES) / 8;
+
+		xf_slide_words_add(&tracked->evidence.rips, guests[i]->rip);
+		for (size_t j = 0; j < words; j++)
+			xf_slide_words_add(&tracked->evidence.words,
+			                   XF_WORD_VALUE(guests[i]->words[j]));
+	}
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+static int write_domain(struct xf_recording_writer *writer,
+                        const struct xf_guest_kernel_domain *tracked, uint32_t number,
+                        uint64_t slide)
+{
+	struct xf_recording_kernel_of of = {.domid = tracked->domain.domid,
+	                                    .kernel = number,
+	                                    .tsc = tracked->from,
+	                                    .slide = slide};
+	int code = 0;
+
+	if (!tracked->image->written)
+		code = xf_record_kernel_write(writer, &tracked->image->image.kernel, number);
+	tracked->image->written = true;
+	if (!code)
+		code = xf_recording_write_kernel_of(writer, &of);
+	of.kernel = XF_NO_KERNEL;
+	of.tsc = tracked->until;
+	of.slide = 0;
+	return code || !tracked->gone ? code : xf_recording_write_kernel_of(writer, &of);
+}
+
+/* What the domain runs is proven, or is left out and told of. */
+static int settle(const struct xf_record_guest_kernels *kernels, struct xf_recording_writer *writer,
+                  const struct xf_guest_kernel_domain *tracked, uint32_t number)
+{
+	const struct xf_guest_image *image = &tracked->image->image;
+	const char *name = tracked->domain.name;
+	struct xf_slide_found found;
+	struct xf_error error = {0};
+	int code = xf_slide_find(&image->slide, &tracked->evidence, &found, &error);
+
+	if (code) {
+		tell(kernels, true, "frames of %s's kernel will be without names (%s): %s", name,
+		     tracked->image->path, error.text);
+		return code == -ENOMEM ? code : 0;
+	}
+	tell(kernels, false,
+	     "%s runs %s (%s) at slide %#" PRIx64
+	     ": of %zu places in its code %zu are behind calls, "
+	     "at the next best slide %zu; the odds are 1 to 10^%.0f",
+	     name, image->kernel.name, tracked->image->path, found.slide, found.words, found.behind,
+	     found.next_best, -found.exponent);
+	if (image->kernel.notice.code)
+		tell(kernels, true, "%s: %s", tracked->image->path, image->kernel.notice.text);
+	return write_domain(writer, tracked, number, found.slide);
+}
+
+int xf_record_guest_kernels_write(struct xf_record_guest_kernels *kernels,
+                                  struct xf_recording_writer *writer, uint32_t first)
+{
+	int code = 0;
+
+	for (size_t i = 0; !code && i < kernels->nr_domains; i++) {
+		const struct xf_guest_kernel_domain *tracked = &kernels->domains[i];
+
+		if (tracked->image)
+			code = settle(kernels, writer, tracked,
+			              first + (uint32_t)(tracked->image - kernels->images));
+	}
+	return code;
+}
+
+void xf_record_guest_kernels_free(struct xf_record_guest_kernels *kernels)
+{
+	for (size_t i = 0; i < kernels->nr_images; i++) {
+		free(kernels->images[i].path);
+		xf_guest_image_free(&kernels->images[i].image);
+	}
+	for (size_t i = 0; i < kernels->nr_domains; i++) {
+		xf_slide_words_free(&kernels->domains[i].evidence.words);
+		xf_slide_words_free(&kernels->domains[i].evidence.rips);
+	}
+	free(kernels->domains);
+	*kernels = (struct xf_record_guest_kernels){0};
+}

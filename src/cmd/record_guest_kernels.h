@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The kernels of other domains than dom0: which image each is said to run, by the command line or
+ * by the configuration that it was started from, and whether its samples bear that out. Nothing of
+ * it goes into the recording before the end, when it is known where the kernel lies: names that are
+ * not proven are not written.
+ */
+#ifndef XF_CMD_RECORD_GUEST_KERNELS_H
+#define XF_CMD_RECORD_GUEST_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/recording.h"
+#include "unwind/slide.h"
+#include "xen/domains.h"
+#include "xen/guest_image.h"
+#include "xenflame/agent.h"
+
+#define XF_MOST_GUEST_IMAGES   8u
+#define XF_MOST_GUEST_REQUESTS 64u
+
+struct xf_guest_kernel_image {
+	char *path;
+	struct xf_guest_image image;
+	struct xf_error why_not; /* code 0: it could be read */
+	bool written;
+};
+
+/* A domain that is thought to run an image. */
+struct xf_guest_kernel_domain {
+	struct xf_domain domain;
+	struct xf_guest_kernel_image *image;
+	uint64_t from;  /* TSC value from which on it is known to be this domain */
+	uint64_t until; /* the last one at which it was */
+	bool gone;
+	struct xf_slide_evidence evidence;
+};
+
+/* Starts zeroed, freed with xf_record_guest_kernels_free. */
+struct xf_record_guest_kernels {
+	const char *requests[XF_MOST_GUEST_REQUESTS]; /* "NAME=IMAGE", borrowed */
+	size_t nr_requests;
+	struct xf_guest_kernel_image images[XF_MOST_GUEST_IMAGES];
+	size_t nr_images;
+	struct xf_guest_kernel_domain *domains;
+	size_t nr_domains;
+	bool looked;
+	/* Told what was found, and what was not. */
+	void (*tell)(void *context, bool important, const char *text);
+	void *context;
+};
+
+/* Takes in "NAME=IMAGE". Return: 0; -EINVAL and @error where it is not that, or one too many. */
+int xf_record_guest_kernels_request(struct xf_record_guest_kernels *kernels, const char *text,
+                                    struct xf_error *error);
+
+/*
+ * Before the recording: reads the images that are asked for, of @nr @domains whose stacks are read
+ * as
+ * @config has it. Return: 0; -EINVAL and @error where there is no such domain, its stacks are not
+ * read, or the image is none; -ENOMEM.
+ */
+int xf_record_guest_kernels_check(struct xf_record_guest_kernels *kernels,
+                                  const struct xf_domain *domains, size_t nr,
+                                  const struct xf_agent_config *config, struct xf_error *error);
+
+/*
+ * The host's domains as they were at some moment between the TSC values @before and @after. A
+ * domain that is not among them any more, or was made anew, has its kernel no longer than it was
+ * last seen. Return: 0 or -ENOMEM.
+ */
+int xf_record_guest_kernels_look(struct xf_record_guest_kernels *kernels,
+                                 const struct xf_domain *domains, size_t nr,
+                                 const struct xf_agent_config *config, uint64_t before,
+                                 uint64_t after);
+
+/* A sample's stacks. Without memory less is known of it in the end. */
+void xf_record_guest_kernels_take(struct xf_record_guest_kernels *kernels,
+                                  const struct xf_sample *sample,
+                                  const struct xf_guest_stack *const *guests, size_t nr);
+
+/* At the end: writes the kernels that have been proven, by numbers from @first on, and whose they
+ * are. Return: as xf_recording_write_kernel. */
+int xf_record_guest_kernels_write(struct xf_record_guest_kernels *kernels,
+                                  struct xf_recording_writer *writer, uint32_t first);
+
+void xf_record_guest_kernels_free(struct xf_record_guest_kernels *kernels);
+
+#endif

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which domain runs which kernel, from the command line to the recording: made-up images and
+ * domains that begin, end, are started anew and share numbers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "cmd/record_guest_kernels.h"
+#include "unit/made_image.h"
+
+static char path[] = "/tmp/xenflame-guests-XXXXXX";
+static char request[64], other_request[64];
+
+static const struct xf_domain dom0 = {.domid = 0, .name = "Domain-0"};
+static const struct xf_domain web = {
+        .domid = 1, .name = "web", .uuid = "aaaa", .started = "100.00"};
+static const struct xf_domain web_anew = {
+        .domid = 2, .name = "web", .uuid = "aaaa", .started = "200.00"};
+static const struct xf_domain web_again = {
+        .domid = 1, .name = "web", .uuid = "aaaa", .started = "300.00"};
+static const struct xf_domain mail = {
+        .domid = 1, .name = "mail", .uuid = "bbbb", .started = "300.00"};
+
+static const struct xf_agent_config all = {.nr_guests = XF_GUESTS_ALL};
+
+static char told[4096];
+
+static void hear(void *context, bool important, const char *text)
+{
+	(void)context;
+	if (important)
+		strncat(told, text, sizeof(told) - strlen(told) - 1);
+}
+
+static struct xf_record_guest_kernels *start(void)
+{
+	struct xf_record_guest_kernels *kernels = calloc(1, sizeof(*kernels));
+
+	told[0] = '\0';
+	kernels->tell = hear;
+	assert_int_equal(xf_record_guest_kernels_request(kernels, request, NULL), 0);
+	return kernels;
+}
+
+static void look(struct xf_record_guest_kernels *kernels, const struct xf_domain *domain,
+                 uint64_t when)
+{
+	const struct xf_domain domains[2] = {dom0, domain ? *domain : dom0};
+
+	assert_int_equal(xf_record_guest_kernels_look(kernels, domains, domain ? 2 : 1, &all, when,
+	                                              when + 1),
+	                 0);
+}
+
+struct piece {
+	struct xf_guest_stack stack;
+	uint64_t words[XF_MAX_GUEST_WORDS];
+};
+
+/* Samples of @domid at @tsc whose stacks hold return addresses of the image with @seed. */
+static void sample(struct xf_record_guest_kernels *kernels, uint16_t domid, uint64_t tsc,
+                   uint64_t seed, uint64_t slide)
+{
+	struct made_image *image = make_image(seed, true);
+	const uint8_t *text = image->bytes + image->sections[SECTION_TEXT].sh_offset;
+	struct xf_sample taken = {.domid = domid, .tsc = tsc};
+	struct piece piece = {.stack = {.mode = XF_GUEST_KERNEL, .bytes = XF_GUEST_HEAD_BYTES}};
+	const struct xf_guest_stack *pieces[1] = {&piece.stack};
+	unsigned int nr = 0;
+
+	for (uint64_t at = 0; at + 5 < TABLES_TEXT && nr < 150; at++)
+		if (text[at] == 0xe8) {
+			piece.words[nr] = XF_WORD(nr, TABLES_BASE + at + 5 + slide);
+			nr++;
+		}
+	piece.stack.bytes += nr * 8;
+	xf_record_guest_kernels_take(kernels, &taken, pieces, 1);
+	free(image);
+}
+
+struct bytes {
+	uint8_t *at;
+	size_t size;
+};
+
+static int keep(void *context, const void *bytes, size_t size)
+{
+	struct bytes *kept = context;
+
+	kept->at = realloc(kept->at, kept->size + size + 1);
+	memcpy(kept->at + kept->size, bytes, size);
+	kept->size += size;
+	return 0;
+}
+
+struct written {
+	struct bytes bytes;
+	struct xf_recording *recording;
+};
+
+/* The recording that they write; they are freed. */
+static void finish(struct xf_record_guest_kernels *kernels, struct written *written)
+{
+	struct xf_recording_sink sink = {.write = keep, .context = &written->bytes};
+	struct xf_recording_writer *writer;
+
+	written->bytes = (struct bytes){0};
+	assert_int_equal(xf_recording_writer_new(sink, &writer, NULL), 0);
+	assert_int_equal(xf_record_guest_kernels_write(kernels, writer, 1), 0);
+	xf_recording_writer_free(writer);
+	assert_int_equal(xf_recording_open(written->bytes.at, written->bytes.size,
+	                                   &written->recording, NULL),
+	                 0);
+	assert_int_equal(xf_recording_state(written->recording).damaged, 0);
+	xf_record_guest_kernels_free(kernels);
+	free(kernels);
+}
+
+static void close_written(struct written *written)
+{
+	xf_recording_free(written->recording);
+	free(written->bytes.at);
+}
+
+/* Return: the slide of what @domid ran at @tsc; all bits set where that is not known. */
+static uint64_t slide_of(const struct written *written, uint16_t domid, uint64_t tsc)
+{
+	uint64_t slide;
+
+	return xf_kernels_of(xf_recording_kernels(written->recording), domid, tsc, &slide)
+	               ? slide
+	               : UINT64_MAX;
+}
+
+/* ---- What is asked for ----------------------------------------------------------------------- */
+
+static void expect_refusal(const char *text, const struct xf_agent_config *config, const char *why)
+{
+	struct xf_record_guest_kernels kernels = {0};
+	const struct xf_domain domains[2] = {dom0, web};
+	struct xf_error error = {0};
+	int code = xf_record_guest_kernels_request(&kernels, text, &error);
+
+	if (!code)
+		code = xf_record_guest_kernels_check(&kernels, domains, 2, config, &error);
+	assert_int_equal(code, -EINVAL);
+	if (!strstr(error.text, why))
+		fail_msg("'%s' does not say '%s'", error.text, why);
+	xf_record_guest_kernels_free(&kernels);
+}
+
+static void what_cannot_be_is_refused_before_the_recording(void **state)
+{
+	const struct xf_agent_config none = {0};
+	char long_name[400] = "1=/";
+
+	(void)state;
+	expect_refusal("", &all, "wants NAME=IMAGE");
+	expect_refusal("web", &all, "wants NAME=IMAGE");
+	expect_refusal("web=", &all, "wants NAME=IMAGE");
+	expect_refusal("=/x", &all, "wants NAME=IMAGE");
+	expect_refusal("nosuch=/x", &all, "no domain is named or numbered 'nosuch'");
+	expect_refusal("Domain-0=/x", &all, "dom0's kernel is read from itself");
+	expect_refusal("0=/x", &all, "dom0's kernel is read from itself");
+	expect_refusal("web=/x", &none, "add it to --guests");
+	expect_refusal("web=/nosuch", &all, "/nosuch");
+	expect_refusal("web=/etc/passwd", &all, "/etc/passwd");
+	memset(long_name + 3, 'x', sizeof(long_name) - 4);
+	expect_refusal(long_name, &all, "xxxx");
+}
+
+/* ---- Domains --------------------------------------------------------------------------------- */
+
+static void a_kernel_that_is_proven_is_written_with_its_slide(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct written written;
+
+	(void)state;
+	look(kernels, &web, 10);
+	sample(kernels, 1, 20, 1, 0x6e00000);
+	look(kernels, &web, 30);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 20) == 0x6e00000);
+	assert_true(slide_of(&written, 1, 1000) == 0x6e00000);
+	assert_true(slide_of(&written, 2, 20) == UINT64_MAX);
+	assert_string_equal(told, "");
+	close_written(&written);
+}
+
+static void another_kernels_image_gives_no_names(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct written written;
+
+	(void)state;
+	look(kernels, &web, 10);
+	sample(kernels, 1, 20, 2, 0);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 20) == UINT64_MAX);
+	assert_non_null(strstr(told, "web's kernel will be without names"));
+	assert_non_null(strstr(told, "not what it runs"));
+	close_written(&written);
+}
+
+static void without_samples_there_is_no_proof(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct written written;
+
+	(void)state;
+	look(kernels, &web, 10);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 20) == UINT64_MAX);
+	assert_non_null(strstr(told, "too few"));
+	close_written(&written);
+}
+
+static void two_domains_with_one_kernel_have_each_its_slide(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	const struct xf_domain both[2] = {web, {.domid = 7, .name = "db", .uuid = "cc"}};
+	struct written written;
+
+	(void)state;
+	snprintf(other_request, sizeof(other_request), "7=%s", path);
+	xf_record_guest_kernels_request(kernels, other_request, NULL);
+	xf_record_guest_kernels_look(kernels, both, 2, &all, 10, 11);
+	sample(kernels, 1, 20, 1, 0x200000);
+	sample(kernels, 7, 20, 1, 0x400000);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 20) == 0x200000);
+	assert_true(slide_of(&written, 7, 20) == 0x400000);
+	assert_int_equal(xf_recording_kernels(written.recording)->nr, 1);
+	close_written(&written);
+}
+
+static void a_rebooted_guest_has_a_slide_of_its_own(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct written written;
+
+	(void)state;
+	look(kernels, &web, 10);
+	sample(kernels, 1, 20, 1, 0x200000);
+	look(kernels, &web, 30);
+	look(kernels, &web_anew, 50);
+	sample(kernels, 2, 60, 1, 0x400000);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 25) == 0x200000);
+	assert_true(slide_of(&written, 1, 40) == UINT64_MAX);
+	assert_true(slide_of(&written, 2, 60) == 0x400000);
+	assert_true(slide_of(&written, 2, 40) == UINT64_MAX);
+	close_written(&written);
+}
+
+/* Not even by a domain of the same name and UUID, which has started at another time. */
+static void a_domid_that_is_used_again_does_not_inherit(void **state)
+{
+	const struct xf_domain *const later[] = {&web_again, &mail};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct xf_record_guest_kernels *kernels = start();
+		struct written written;
+
+		look(kernels, &web, 10);
+		sample(kernels, 1, 20, 1, 0x200000);
+		look(kernels, &web, 30);
+		look(kernels, later[i], 50);
+		sample(kernels, 1, 60, 2, 0);
+		finish(kernels, &written);
+		assert_true(slide_of(&written, 1, 29) == 0x200000);
+		assert_true(slide_of(&written, 1, 31) == UINT64_MAX);
+		assert_true(slide_of(&written, 1, 60) == UINT64_MAX);
+		close_written(&written);
+	}
+}
+
+/* Its first samples come before it has been seen: they are nobody's. */
+static void samples_from_before_a_domain_was_seen_are_not_its(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct written written;
+
+	(void)state;
+	look(kernels, NULL, 10);
+	look(kernels, &web, 30);
+	sample(kernels, 1, 20, 2, 0);
+	sample(kernels, 1, 40, 1, 0);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 20) == UINT64_MAX);
+	assert_true(slide_of(&written, 1, 40) == UINT64_MAX); /* its image came too late */
+	close_written(&written);
+	kernels = start();
+	look(kernels, &web_anew, 10);
+	look(kernels, &web, 30);
+	sample(kernels, 1, 20, 2, 0);
+	sample(kernels, 1, 40, 1, 0);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 20) == UINT64_MAX);
+	assert_true(slide_of(&written, 1, 40) == 0);
+	close_written(&written);
+}
+
+/* A number means the domain that had it when the recording began. */
+static void a_number_does_not_stand_for_a_later_domain(void **state)
+{
+	struct xf_record_guest_kernels *kernels = calloc(1, sizeof(*kernels));
+	struct written written;
+
+	(void)state;
+	snprintf(other_request, sizeof(other_request), "1=%s", path);
+	xf_record_guest_kernels_request(kernels, other_request, NULL);
+	look(kernels, &web, 10);
+	look(kernels, &mail, 30);
+	sample(kernels, 1, 40, 1, 0);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 40) == UINT64_MAX);
+	close_written(&written);
+}
+
+static int make_files(void **state)
+{
+	struct made_image *one = make_image(1, true);
+
+	(void)state;
+	close(mkstemp(path));
+	write_image(path, one->bytes, one->size);
+	snprintf(request, sizeof(request), "web=%s", path);
+	free(one);
+	return 0;
+}
+
+static int remove_files(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(what_cannot_be_is_refused_before_the_recording),
+	        cmocka_unit_test(a_kernel_that_is_proven_is_written_with_its_slide),
+	        cmocka_unit_test(another_kernels_image_gives_no_names),
+	        cmocka_unit_test(without_samples_there_is_no_proof),
+	        cmocka_unit_test(two_domains_with_one_kernel_have_each_its_slide),
+	        cmocka_unit_test(a_rebooted_guest_has_a_slide_of_its_own),
+	        cmocka_unit_test(a_domid_that_is_used_again_does_not_inherit),
+	        cmocka_unit_test(samples_from_before_a_domain_was_seen_are_not_its),
+	        cmocka_unit_test(a_number_does_not_stand_for_a_later_domain),
+	};
+
+	return cmocka_run_group_tests(tests, make_files, remove_files);
+}
