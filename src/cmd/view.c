@@ -104,6 +104,8 @@ int xf_view_make(const struct xf_view *view, xf_view_write_t *write)
 	if (!status && view->wants_profile &&
 	    xf_input_profile(&input, &view->profile, &profile, &error))
 		status = xf_input_complain(&input, &error);
+	if (!status && profile)
+		xf_input_remark(&input, profile);
 	if (!status)
 		status = write_output(view, &input, profile, write);
 	xf_profile_free(profile);
