@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes, read as a perf.data with and without times, and written as folded stacks. tests/fuzz/run
- * has how to build and replay. */
+/* Any bytes, read as a perf.data with and without times, and written as folded stacks.
+ * tests/fuzz/run has how to build and replay. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
