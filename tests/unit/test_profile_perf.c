@@ -543,7 +543,7 @@ static void what_is_missing_or_wrong_is_told(void **state)
 	SAMPLE(&data, 7, 1, 0, USER, 1);
 	/* More frames than there are bytes. */
 	SAMPLE(&data, 7, 2, 0, USER, 1);
-	memcpy(data.bytes + data.size - 24, &(uint64_t){1000}, 8);
+	memcpy(data.bytes + data.size - 24, &(uint64_t){1ull << 61}, 8);
 	wrap(&file, &data, &attr, 1);
 	profile = read_file(&file);
 	assert_non_null(profile);
