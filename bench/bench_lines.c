@@ -19,7 +19,7 @@
 
 #define MEGA      1e6
 #define MILLI     1e3
-#define ROUNDS    5u
+#define ROUNDS    9u
 #define ADDRESSES 100000u
 /* Steps through the code in an order that no cache foresees: no divisor of a size of code. */
 #define STEP      611953u

@@ -24,11 +24,16 @@ static int reserve(void *array, size_t nr, size_t *allocated, size_t size)
 	return 0;
 }
 
-/* Of a frame's function that is defined where @call says. */
-static int keep_place(struct xf_inlines *inlines, struct xf_frame_id frame,
-                      const struct xf_call *call)
+/* Where @frame's function is, that of the call at @nth of @address. */
+static int keep_place(struct xf_inlines *inlines, struct xf_frame_id frame, uint64_t address,
+                      size_t nth)
 {
-	if (!call->defined_file || !call->defined_line)
+	const char *file;
+	int line;
+
+	if (frame.index < inlines->nr_places && inlines->places[frame.index])
+		return 0;
+	if (!xf_debug_definition(inlines->debug, address, nth, &file, &line))
 		return 0;
 	if (frame.index >= inlines->nr_places) {
 		size_t wanted = 2 * (size_t)frame.index + 64;
@@ -41,10 +46,7 @@ static int keep_place(struct xf_inlines *inlines, struct xf_frame_id frame,
 		inlines->places = grown;
 		inlines->nr_places = wanted;
 	}
-	if (inlines->places[frame.index])
-		return 0;
-	if (asprintf(&inlines->places[frame.index], "%.1000s:%d", call->defined_file,
-	             call->defined_line) < 0) {
+	if (asprintf(&inlines->places[frame.index], "%.1000s:%d", file, line) < 0) {
 		inlines->places[frame.index] = NULL;
 		return -ENOMEM;
 	}
@@ -52,7 +54,8 @@ static int keep_place(struct xf_inlines *inlines, struct xf_frame_id frame,
 }
 
 /* As perf names them. */
-static int add_frame(struct xf_inlines *inlines, const struct xf_call *call)
+static int add_frame(struct xf_inlines *inlines, uint64_t address, const struct xf_call *call,
+                     size_t nth)
 {
 	struct xf_frame_id frame;
 	char *name;
@@ -64,7 +67,7 @@ static int add_frame(struct xf_inlines *inlines, const struct xf_call *call)
 	code = xf_calltree_frame(inlines->tree, XF_FRAME_XEN, name, &frame);
 	free(name);
 	if (!code)
-		code = keep_place(inlines, frame, call);
+		code = keep_place(inlines, frame, address, nth);
 	if (!code)
 		inlines->inlined[inlines->nr_inlined++] = frame;
 	return code;
@@ -80,10 +83,10 @@ static int learn(struct xf_inlines *inlines, uint64_t address, struct xf_frame_i
 
 	*known = (struct xf_inlined){.address = address, .first = inlines->nr_inlined};
 	if (nr && !calls[nr - 1].inlined)
-		code = keep_place(inlines, frame, &calls[nr - 1]);
+		code = keep_place(inlines, frame, address, nr - 1);
 	for (size_t i = nr; !code && inlines->frames && i > 0; i--) {
 		if (calls[i - 1].inlined && calls[i - 1].function)
-			code = add_frame(inlines, &calls[i - 1]);
+			code = add_frame(inlines, address, &calls[i - 1], i - 1);
 	}
 	known->nr = inlines->nr_inlined - known->first;
 	return code;

@@ -75,6 +75,12 @@ const char *xf_debug_build_id(const struct xf_debug *debug)
 	return debug->build_id;
 }
 
+bool xf_debug_definition(struct xf_debug *debug, uint64_t address, size_t nth, const char **file,
+                         int *line)
+{
+	return debug->units && xf_units_definition(debug->units, address, nth, file, line);
+}
+
 size_t xf_debug_calls(struct xf_debug *debug, uint64_t address, struct xf_call *calls, size_t max)
 {
 	if (!debug->units)

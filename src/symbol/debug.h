@@ -24,12 +24,10 @@ const char *xf_debug_build_id(const struct xf_debug *debug);
 
 /* A place in the source, in a function. All names are the debug info's until it is closed. */
 struct xf_call {
-	const char *function;     /* NULL: not known */
-	const char *file;         /* of the place; NULL: not known */
-	int line;                 /* 0: not known */
-	const char *defined_file; /* where the function is; NULL: not known */
-	int defined_line;
-	bool inlined; /* its caller is the next one */
+	const char *function; /* NULL: not known */
+	const char *file;     /* of the place; NULL: not known */
+	int line;             /* 0: not known */
+	bool inlined;         /* its caller is the next one */
 };
 
 /* What an instruction of xf_debug_calls can have at most. */
@@ -41,5 +39,9 @@ struct xf_call {
  * such. Return: how many are known, at most @max; 0 where nothing is.
  */
 size_t xf_debug_calls(struct xf_debug *debug, uint64_t address, struct xf_call *calls, size_t max);
+
+/* Return: whether it is known where the function of calls[@nth] of @address is defined. */
+bool xf_debug_definition(struct xf_debug *debug, uint64_t address, size_t nth, const char **file,
+                         int *line);
 
 #endif

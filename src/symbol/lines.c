@@ -14,10 +14,8 @@ struct scope {
 	uint32_t parent; /* what it is inlined in; NO_SCOPE: nothing */
 	bool inlined;
 	bool read;     /* the following are known */
-	int line;      /* where it is defined ... */
-	int call_line; /* ... and where it is called, if inlined */
+	int call_line; /* where it is called, if inlined */
 	const char *name;
-	const char *file;
 	const char *call_file;
 };
 
@@ -56,24 +54,26 @@ struct source {
 };
 
 struct unit {
+	/* What every look-up reads comes first, so that it lies together. */
+	bool read;        /* the following are there */
+	uint64_t *starts; /* of the steps */
+	size_t nr_steps;
+	struct step *steps;
+	struct scope *scopes;
+	struct source *sources;
+	Dwarf_Die *dies; /* of the scopes */
+	Dwarf_Files *files;
 	Dwarf_Die die;
-	bool read;             /* the following are there */
 	const char *directory; /* that the compiler was called in */
 	size_t directory_size;
-	Dwarf_Files *files;
-	struct row *rows; /* while they are read, as are the ranges and the segments */
-	size_t nr_rows;
-	struct source *sources;
 	size_t nr_sources;
 	size_t allocated_sources;
-	struct step *steps;
-	uint64_t *starts; /* of the steps: what is searched lies close together */
-	size_t nr_steps;
-	struct scope *scopes;
-	Dwarf_Die *dies; /* of the scopes */
 	size_t nr_scopes;
 	size_t allocated_scopes;
 	size_t allocated_dies;
+	/* While they are read: */
+	struct row *rows;
+	size_t nr_rows;
 	struct range *ranges;
 	size_t nr_ranges;
 	size_t allocated_ranges;
@@ -194,7 +194,7 @@ void xf_units_free(struct xf_units *units)
 	free(units);
 }
 
-static struct unit *find_unit(struct xf_units *units, uint64_t address)
+static struct unit *find_unit(const struct xf_units *units, uint64_t address)
 {
 	size_t low = 0, high = units->nr_pieces;
 
@@ -307,7 +307,9 @@ static bool add_scope(struct unit *unit, Dwarf_Die *die, bool inlined, uint32_t 
                       uint32_t depth)
 {
 	uint32_t scope = (uint32_t)unit->nr_scopes;
-	int nr = add_ranges(unit, die, scope, depth);
+	/* Most have none, and to ask for their ranges takes longer. */
+	bool has_code = dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+	int nr = has_code ? add_ranges(unit, die, scope, depth) : 0;
 
 	if (nr <= 0)
 		return nr == 0;
@@ -404,7 +406,12 @@ static bool flatten(struct unit *unit)
 	return open && unit->segments;
 }
 
-/* Lays rows and segments over each other. */
+static bool is_same_step(const struct step *a, const struct step *b)
+{
+	return a->source == b->source && a->line == b->line && a->scope == b->scope;
+}
+
+/* Lays rows and segments over each other; rows may differ in no more than their columns. */
 static void make_steps(struct unit *unit)
 {
 	size_t nr_rows = unit->rows ? unit->nr_rows : 0;
@@ -427,6 +434,8 @@ static void make_steps(struct unit *unit)
 		for (; segment < unit->nr_segments && unit->segments[segment].low <= start;
 		     segment++)
 			step.scope = unit->segments[segment].scope;
+		if (unit->nr_steps && is_same_step(&unit->steps[unit->nr_steps - 1], &step))
+			continue;
 		unit->starts[unit->nr_steps] = start;
 		unit->steps[unit->nr_steps++] = step;
 	}
@@ -481,9 +490,6 @@ static void read_scope(const struct unit *unit, struct scope *scope)
 
 	scope->read = true;
 	scope->name = dwarf_diename(die);
-	scope->file = without_directory(unit, dwarf_decl_file(die));
-	if (dwarf_decl_line(die, &scope->line) != 0)
-		scope->line = 0;
 	if (!scope->inlined || !unit->files)
 		return;
 	scope->call_line = read_number(die, DW_AT_call_line);
@@ -504,8 +510,6 @@ static size_t follow(struct unit *unit, uint32_t at, struct xf_call call, struct
 		if (!scope->read)
 			read_scope(unit, scope);
 		call.function = scope->name;
-		call.defined_file = scope->file;
-		call.defined_line = scope->line;
 		call.inlined = scope->inlined;
 		calls[nr++] = call;
 		call = (struct xf_call){.file = scope->call_file, .line = scope->call_line};
@@ -534,4 +538,19 @@ size_t xf_units_calls(struct xf_units *units, uint64_t address, struct xf_call *
 		return follow(unit, step->scope, call, calls, max);
 	calls[0] = call;
 	return step->line != 0;
+}
+
+bool xf_units_definition(const struct xf_units *units, uint64_t address, size_t nth,
+                         const char **file, int *line)
+{
+	const struct unit *unit = find_unit(units, address);
+	const struct step *step = unit && unit->read ? find_step(unit, address) : NULL;
+	uint32_t at = step ? step->scope : NO_SCOPE;
+
+	while (at != NO_SCOPE && nth--)
+		at = unit->scopes[at].parent;
+	if (at == NO_SCOPE || dwarf_decl_line(&unit->dies[at], line) != 0)
+		return false;
+	*file = without_directory(unit, dwarf_decl_file(&unit->dies[at]));
+	return *file && *line;
 }

@@ -20,4 +20,8 @@ void xf_units_free(struct xf_units *units);
 /* As xf_debug_calls. */
 size_t xf_units_calls(struct xf_units *units, uint64_t address, struct xf_call *calls, size_t max);
 
+/* As xf_debug_definition, of an address for which there were calls. */
+bool xf_units_definition(const struct xf_units *units, uint64_t address, size_t nth,
+                         const char **file, int *line);
+
 #endif
