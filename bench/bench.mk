@@ -3,7 +3,7 @@
 # make bench: ratios to what others need for the same, one line each. Nothing fails when one is missed.
 
 bench_common := $(patsubst %.c,$(B)/bench/%.o,bench.c image.c)
-bench_programs := $(addprefix $(B)/bench/,bench_table bench_objtool bench_walk bench_commands make_recording)
+bench_programs := $(addprefix $(B)/bench/,bench_table bench_objtool bench_lines bench_walk bench_commands make_recording)
 bench_unwind := $(filter $(B)/src/unwind/% $(B)/src/base/%,$(pure_objects))
 # libunwind is a rival that may be missing.
 LIBUNWIND = $(shell $(CC) -E -include libunwind.h -x c /dev/null >/dev/null 2>&1 && echo -lunwind)
@@ -22,6 +22,10 @@ bench:
 bench-programs: $(bench_programs)
 
 $(B)/bench/bench_table $(B)/bench/bench_objtool: $(B)/bench/%: $(B)/bench/%.o $(bench_common) $(bench_unwind)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
+
+$(B)/bench/bench_lines: $(B)/bench/bench_lines.o $(bench_common) $(bench_unwind) $(filter $(B)/src/symbol/%,$(pure_objects))
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 

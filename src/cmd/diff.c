@@ -135,6 +135,8 @@ static int open_side(const struct request *request, const char *path, struct sid
 	if (!status && xf_input_profile(&sides->inputs[side], &request->common.view.profile,
 	                                &sides->profiles[side], &error))
 		status = xf_input_complain(&sides->inputs[side], &error);
+	if (!status)
+		xf_input_remark(&sides->inputs[side], sides->profiles[side]);
 	return status;
 }
 

@@ -20,6 +20,7 @@ static bool take_html(void *context, const char *value)
 	(void)value;
 	request->html = true;
 	request->common.view.profile.timeline = XF_TIMELINE_NEEDED;
+	request->common.view.lines = XF_LINES_HERE;
 	if (request->common.view.output == default_svg)
 		request->common.view.output = default_html;
 	return true;
@@ -55,6 +56,8 @@ static const struct xf_option options[] = {
         {"colors", 0, "WAY", "SVG: by kind, domain or grey (default: kind)", take_colors},
         XF_GRAPH_REVERSE,
         XF_GRAPH_INVERTED,
+        XF_VIEW_INLINES,
+        XF_VIEW_DEBUG_FILE,
         {0},
 };
 

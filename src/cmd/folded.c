@@ -3,9 +3,10 @@
 #include "cmd/view.h"
 
 static const struct xf_option options[] = {
-        XF_VIEW_INPUT, XF_VIEW_OUTPUT("where to write (default: standard output)"),
-        XF_VIEW_BY,    XF_VIEW_DOMAIN,
-        XF_VIEW_PCPU,  {0},
+        XF_VIEW_INPUT,      XF_VIEW_OUTPUT("where to write (default: standard output)"),
+        XF_VIEW_BY,         XF_VIEW_DOMAIN,
+        XF_VIEW_PCPU,       XF_VIEW_INLINES,
+        XF_VIEW_DEBUG_FILE, {0},
 };
 
 static int write_folded(const struct xf_view *view, const struct xf_input *input,

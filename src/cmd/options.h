@@ -59,19 +59,23 @@ struct xf_input {
 	bool regular; /* a file of its own: the one with these numbers */
 	dev_t device;
 	ino_t inode;
-	struct xf_recording *recording; /* NULL: text */
+	struct xf_recording *recording; /* NULL: text or perf.data */
 };
 
 /* Opens the recording at @path ("-": standard input). Return: XF_EXIT_OK; otherwise XF_EXIT_INPUT,
  * or XF_EXIT_FAILURE without memory, and it has been told. Close in either case. */
 int xf_input_open(const char *path, struct xf_input *input);
 
-/* The same of a recording or of text that a profile can be made of (text_input.h). */
+/* The same of a recording, of text that a profile can be made of (text_input.h), or of perf.data
+ * (perf_input.h). */
 int xf_input_open_any(const char *path, struct xf_input *input);
 
-/* The profile of either. Return: as xf_profile_build. */
+/* The profile of any of them. Return: as xf_profile_build. */
 int xf_input_profile(const struct xf_input *input, const struct xf_profile_options *options,
                      struct xf_profile **profile, struct xf_error *error);
+
+/* Tells what is to be known of a profile of @input before one looks at it. */
+void xf_input_remark(const struct xf_input *input, const struct xf_profile *profile);
 
 /* Return: 0 where the first bytes of a file, XF_INPUT_HEAD or all of them, are of what is wanted;
  * otherwise a negative errno value and @error. */

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/perf_names.h"
+#include "profile/perf_input.h"
 #include "profile/text_input.h"
 
 /* ---- Recordings ------------------------------------------------------------------------------ */
@@ -144,6 +146,8 @@ static bool begins_as_recording(const void *bytes, size_t size)
 
 static int recognize_any(const void *bytes, size_t size, struct xf_error *error)
 {
+	if (xf_perf_begins(bytes, size))
+		return 0;
 	if (begins_as_recording(bytes, size) || xf_text_recognize(bytes, size, error))
 		return xf_recording_recognize(bytes, size, error);
 	return 0;
@@ -160,12 +164,54 @@ int xf_input_open_any(const char *path, struct xf_input *input)
 	return status;
 }
 
+static int make_perf_profile(const struct xf_input *input, const struct xf_profile_options *options,
+                             struct xf_profile **profile, struct xf_error *error)
+{
+	struct xf_perf_names names;
+	struct xf_known_files *files = xf_known_files_new(&names);
+	int code;
+
+	if (!files)
+		return xf_fail(error, -ENOMEM, "no memory for names");
+	code = xf_perf_profile(input->bytes, input->size, options, &names, profile, error);
+	xf_known_files_free(files);
+	return code;
+}
+
 int xf_input_profile(const struct xf_input *input, const struct xf_profile_options *options,
                      struct xf_profile **profile, struct xf_error *error)
 {
 	if (input->recording)
 		return xf_profile_build(input->recording, options, profile, error);
+	if (xf_perf_begins(input->bytes, input->size))
+		return make_perf_profile(input, options, profile, error);
 	return xf_text_profile(input->bytes, input->size, options, profile, error);
+}
+
+/* Samples in functions that have no name. */
+static uint64_t count_unnamed(const struct xf_calltree *tree)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < xf_calltree_nr_nodes(tree); i++) {
+		const struct xf_node *node = xf_calltree_node(tree, (struct xf_node_id){i});
+
+		if (xf_calltree_kind(tree, node->frame) == XF_FRAME_UNKNOWN)
+			sum += node->self;
+	}
+	return sum;
+}
+
+void xf_input_remark(const struct xf_input *input, const struct xf_profile *profile)
+{
+	if (!input->recording && xf_perf_begins(input->bytes, input->size) &&
+	    count_unnamed(profile->tree) > profile->samples / 2)
+		xf_complain(
+		        0,
+		        "%s: most of its samples are in functions without names: their files are"
+		        " not here with the build-ids that it tells, or it tells none; 'perf"
+		        " script | xenflame ... -i -' may know them",
+		        input->path);
 }
 
 bool xf_input_is(const struct xf_input *input, const char *path)

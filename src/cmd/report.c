@@ -154,6 +154,8 @@ static const struct xf_option options[] = {
         {"sort", 0, "KEYS", "order of lines: self,total,samples,name,kind", take_sort},
         XF_VIEW_DOMAIN,
         XF_VIEW_PCPU,
+        XF_VIEW_INLINES,
+        XF_VIEW_DEBUG_FILE,
         {"percent-limit", 0, "P", "leave out lines below that share (default: 0.1)", take_limit},
         {"lines", 'n', "N", "at most so many lines per view (default: all)", take_lines},
         {"format", 0, "FORMAT", "text (default) or json", take_format},

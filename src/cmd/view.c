@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/debug_files.h"
+
 /* ---- Options --------------------------------------------------------------------------------- */
 
 bool xf_view_take_input(void *view, const char *value)
@@ -65,6 +67,19 @@ bool xf_view_take_pcpu(void *view, const char *value)
 	return true;
 }
 
+bool xf_view_take_inlines(void *view, const char *value)
+{
+	(void)value;
+	((struct xf_view *)view)->profile.inlines = true;
+	return true;
+}
+
+bool xf_view_take_debug_file(void *view, const char *value)
+{
+	((struct xf_view *)view)->debug_file = value;
+	return true;
+}
+
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 int xf_view_refuse_itself(const char *output)
@@ -93,20 +108,55 @@ static int write_output(const struct xf_view *view, const struct xf_input *input
 	return status;
 }
 
-int xf_view_make(const struct xf_view *view, xf_view_write_t *write)
+/* Opens the debug info that @view wants. Return: an exit status. */
+static int open_debug_file(const struct xf_view *view, const struct xf_input *input,
+                           struct xf_debug_file *file)
 {
+	bool inlines = view->profile.inlines;
+
+	if (!input->recording)
+		return inlines || view->debug_file
+		               ? xf_complain(XF_EXIT_INPUT,
+		                             "%s: --inlines and --debug-file are about Xen, and"
+		                             " want a recording of xenflame's",
+		                             input->path)
+		               : XF_EXIT_OK;
+	if (view->debug_file)
+		return xf_debug_file_open(view->debug_file, input, file);
+	if (inlines || view->lines)
+		xf_debug_file_find(input, inlines || view->lines == XF_LINES_ANYWHERE, file);
+	return inlines && !file->debug ? xf_debug_file_refuse(input) : XF_EXIT_OK;
+}
+
+static int make(struct xf_view *view, const struct xf_input *input, xf_view_write_t *write)
+{
+	struct xf_debug_file debug_file = {0};
 	struct xf_profile *profile = NULL;
 	struct xf_error error = {0};
+	int status = view->wants_profile ? open_debug_file(view, input, &debug_file) : XF_EXIT_OK;
+
+	view->profile.debug = debug_file.debug;
+	if (!status && view->wants_profile &&
+	    xf_input_profile(input, &view->profile, &profile, &error))
+		status = xf_input_complain(input, &error);
+	if (!status && profile)
+		xf_input_remark(input, profile);
+	if (!status)
+		status = write_output(view, input, profile, write);
+	xf_profile_free(profile);
+	view->profile.debug = NULL;
+	xf_debug_file_close(&debug_file);
+	return status;
+}
+
+int xf_view_make(struct xf_view *view, xf_view_write_t *write)
+{
 	struct xf_input input;
 	int status = view->takes_text ? xf_input_open_any(view->input, &input)
 	                              : xf_input_open(view->input, &input);
 
-	if (!status && view->wants_profile &&
-	    xf_input_profile(&input, &view->profile, &profile, &error))
-		status = xf_input_complain(&input, &error);
 	if (!status)
-		status = write_output(view, &input, profile, write);
-	xf_profile_free(profile);
+		status = make(view, &input, write);
 	xf_input_close(&input);
 	return status;
 }

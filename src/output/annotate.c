@@ -21,9 +21,7 @@ struct annotation {
 	/* Instructions that have been left out since the last line, and their samples. */
 	uint64_t skipped;
 	uint64_t skipped_hits;
-	/* Where the source's lines stand. */
-	const char *file;
-	int line;
+	struct xf_call before[2]; /* where the source's lines stand */
 };
 
 /* Of the instruction at @offset; samples within it count too: it may have been patched since. */
@@ -91,22 +89,74 @@ static void end_gap(struct annotation *annotation)
 	annotation->skipped = annotation->skipped_hits = 0;
 }
 
+#define PLACE_COLUMN 22
+
+/* A line of the source's own text, without what it is indented by. */
+static void write_text(const struct annotation *annotation, const struct xf_call *call)
+{
+	const struct xf_source_text *text = annotation->options->text;
+	size_t size;
+	const char *line = text ? text->find(text->context, call->file, call->line, &size) : NULL;
+	char *copy;
+
+	while (line && size && (*line == ' ' || *line == '\t')) {
+		line++;
+		size--;
+	}
+	copy = line && size ? strndup(line, size) : NULL;
+	if (!copy)
+		return;
+	fprintf(annotation->out, "%*s    ", PLACE_COLUMN, "");
+	xf_text_write(annotation->out, copy, "");
+	fputc('\n', annotation->out);
+	free(copy);
+}
+
+static bool is_same_call(const struct xf_call *a, const struct xf_call *b)
+{
+	return a->line == b->line && a->inlined == b->inlined && a->file && b->file &&
+	       strcmp(a->file, b->file) == 0;
+}
+
+static void write_place(FILE *out, const struct xf_call *call)
+{
+	xf_text_write(out, call->file, "");
+	fprintf(out, ":%d", call->line);
+}
+
+/* "FILE:LINE  FUNCTION (inlined at FILE:LINE)", and so on for what that is inlined in. */
+static void write_calls(const struct annotation *annotation, const struct xf_call *calls, size_t nr)
+{
+	FILE *out = annotation->out;
+
+	fprintf(out, "%*s", PLACE_COLUMN, "");
+	write_place(out, &calls[0]);
+	for (size_t i = 0; i + 1 < nr && calls[i].inlined && calls[i + 1].file; i++) {
+		fputs(i ? " in " : "  ", out);
+		xf_text_write(out, calls[i].function ? calls[i].function : "?", "");
+		fputs(" (inlined at ", out);
+		write_place(out, &calls[i + 1]);
+		fputc(')', out);
+	}
+	fputc('\n', out);
+}
+
 /* The line of the source, where it is another than before. */
 static void write_source(struct annotation *annotation, uint64_t address)
 {
-	const struct xf_lines *lines = annotation->options->lines;
-	const char *file;
-	int line;
+	struct xf_debug *debug = annotation->options->debug;
+	struct xf_call calls[XF_CALLS_MAX] = {{0}};
+	size_t nr = debug ? xf_debug_calls(debug, address, calls, XF_CALLS_MAX) : 0;
 
-	if (!lines || !lines->find(lines->context, address, &file, &line))
+	if (!nr || !calls[0].file)
 		return;
-	if (annotation->file && strcmp(file, annotation->file) == 0 && line == annotation->line)
+	if (is_same_call(&calls[0], &annotation->before[0]) &&
+	    (!calls[0].inlined || is_same_call(&calls[1], &annotation->before[1])))
 		return;
-	annotation->file = file;
-	annotation->line = line;
-	fprintf(annotation->out, "%20s  ", "");
-	xf_text_write(annotation->out, file, "");
-	fprintf(annotation->out, ":%d\n", line);
+	annotation->before[0] = calls[0];
+	annotation->before[1] = calls[1];
+	write_calls(annotation, calls, nr);
+	write_text(annotation, &calls[0]);
 }
 
 static void write_target(const struct annotation *annotation, uint64_t target)

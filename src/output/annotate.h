@@ -7,17 +7,20 @@
 
 #include "base/error.h"
 #include "profile/hits.h"
+#include "symbol/debug.h"
 
-/* Where an address comes from in the source, for those who know. */
-struct xf_lines {
-	/* Return: whether it is known; then *@file, which stays valid, and *@line. */
-	bool (*find)(void *context, uint64_t address, const char **file, int *line);
+/* The text of the source, for those who have it. */
+struct xf_source_text {
+	/* Return: line @line of @file, as the debug info names it, *@size bytes; NULL: not known.
+	 */
+	const char *(*find)(void *context, const char *file, int line, size_t *size);
 	void *context;
 };
 
 struct xf_annotate_options {
-	double percent_limit;         /* instructions with less are left out, and counted */
-	const struct xf_lines *lines; /* NULL: nobody knows */
+	double percent_limit;              /* instructions with less are left out, and counted */
+	struct xf_debug *debug;            /* for places in the source; NULL: there is none */
+	const struct xf_source_text *text; /* NULL: there is none */
 };
 
 /*

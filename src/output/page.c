@@ -63,8 +63,8 @@ static const char *kind_name(enum xf_frame_kind kind)
 	return kind < XF_FRAME_KINDS && names[kind] ? names[kind] : "other";
 }
 
-/* What is known of a frame beside its name: of an incomplete stack, why. */
-static const char *place_of(enum xf_frame_kind kind, const char *name)
+/* Why a stack is incomplete. */
+static const char *reason_of(enum xf_frame_kind kind, const char *name)
 {
 	static const struct {
 		const char *name;
@@ -82,7 +82,9 @@ static const char *place_of(enum xf_frame_kind kind, const char *name)
 	return NULL;
 }
 
-static void write_frames(FILE *out, const struct xf_calltree *tree)
+/* @profile is NULL where the tree is that of two. */
+static void write_frames(FILE *out, const struct xf_calltree *tree,
+                         const struct xf_profile *profile)
 {
 	fputs(",\n\"kinds\":[", out);
 	for (int kind = 0; kind < XF_FRAME_KINDS; kind++)
@@ -92,7 +94,10 @@ static void write_frames(FILE *out, const struct xf_calltree *tree)
 		struct xf_frame_id frame = {.index = (uint32_t)i};
 		enum xf_frame_kind kind = xf_calltree_kind(tree, frame);
 		const char *name = i ? xf_calltree_name(tree, frame) : "all";
-		const char *place = place_of(kind, name);
+		const char *place = reason_of(kind, name);
+
+		if (!place && profile)
+			place = xf_profile_place(profile, frame);
 
 		fprintf(out, "%s\n[%d,", i ? "," : "", (int)kind);
 		write_string(out, name);
@@ -157,7 +162,7 @@ static void write_about(FILE *out, const struct xf_profile *profile, const char 
 	write_quality(out, profile);
 	write_options(out, options);
 	write_groups(out, profile);
-	write_frames(out, profile->tree);
+	write_frames(out, profile->tree, profile);
 	fputs("\n}</script>\n", out);
 }
 
@@ -196,7 +201,7 @@ static void write_about_comparison(FILE *out, const struct xf_comparison *compar
 	write_number(out, "nodes", xf_calltree_nr_nodes(difference->tree));
 	fputs(",\n\"events\":0,\"duration\":0,\"groups\":[]", out);
 	write_options(out, options);
-	write_frames(out, difference->tree);
+	write_frames(out, difference->tree, NULL);
 	fputs("\n}</script>\n", out);
 }
 

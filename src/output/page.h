@@ -4,9 +4,9 @@
  * columns, and a script that draws what is asked for (src/output/page/).
  *
  * The data are in three script elements that are not run. "about" is JSON: what was recorded and
- * how well; in it "frames", each a kind, a name and, where there is more to say, where it lies or
- * why the stack is incomplete; and "groups", each the domain's frame, the vCPU and the pCPU. The
- * others are columns (columns.h).
+ * how well; in it "frames", each a kind, a name and, where there is more to say, where it is in the
+ * source or why the stack is incomplete; and "groups", each the domain's frame, the vCPU and the
+ * pCPU. The others are columns (columns.h).
  *
  * "nodes" has two numbers for each node of the call tree but the root, callers before their
  * callees: how many levels up from the node before it its caller is, and its frame.

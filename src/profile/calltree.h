@@ -32,7 +32,7 @@ enum xf_frame_kind {
 	XF_FRAME_GUEST,      /* a guest was running */
 	XF_FRAME_XEN,        /* a function of the hypervisor or of a live patch */
 	XF_FRAME_AGENT,      /* a function of the sampling agent: what the recording itself cost */
-	XF_FRAME_UNKNOWN,    /* hypervisor text without a name */
+	XF_FRAME_UNKNOWN,    /* code without a name */
 	XF_FRAME_IDLE,       /* nothing was running; the Idle domain too */
 	XF_FRAME_KERNEL,     /* code of a guest's kernel */
 	XF_FRAME_USER,       /* code of a guest's process */

@@ -9,6 +9,7 @@
 
 #include "profile/guest_frames.h"
 #include "profile/index.h"
+#include "profile/inlines.h"
 #include "profile/parts.h"
 #include "profile/processes.h"
 
@@ -50,6 +51,7 @@ struct builder {
 	struct xf_calltree *tree;
 	const struct xf_profile_tools *tools;
 	struct xf_guest_frames *guest_frames;
+	struct xf_inlines inlines;
 	struct xf_processes *processes;
 	struct known_stack *stacks_known;
 	size_t nr_stacks;
@@ -304,6 +306,9 @@ static int push_stack(struct builder *builder, const struct xf_record *record,
 		if (xf_calltree_kind(builder->tree, frame) == XF_FRAME_UNKNOWN)
 			known->unnamed = true;
 		code = xf_calltree_child(builder->tree, known->leaf, frame, &known->leaf);
+		if (!code && builder->inlines.debug)
+			code = xf_inlines_push(&builder->inlines, calling(stack.frames[i - 1]),
+			                       frame, &known->leaf);
 	}
 	return code;
 }
@@ -648,6 +653,7 @@ int xf_profile_order_groups(struct xf_profile *profile)
 static void free_builder(struct builder *builder)
 {
 	xf_guest_frames_free(builder->guest_frames);
+	xf_inlines_free(&builder->inlines);
 	xf_processes_free(builder->processes);
 	free(builder->stacks_known);
 	free(builder->frames);
@@ -667,6 +673,9 @@ static int start_builder(struct builder *builder)
 	    xf_processes_make(xf_recording_processes(recording), xf_recording_tsc_hz(recording),
 	                      &builder->processes))
 		return -ENOMEM;
+	builder->inlines = (struct xf_inlines){.debug = builder->options->debug,
+	                                       .tree = builder->tree,
+	                                       .frames = builder->options->inlines};
 	builder->guest_frames = xf_guest_frames_new(recording, builder->tools->guest_stacks,
 	                                            builder->processes, builder->tree);
 	return builder->guest_frames ? 0 : -ENOMEM;
@@ -690,6 +699,14 @@ void xf_profile_tools_free(struct xf_profile_tools *tools)
 	xf_stacks_free(tools->stacks);
 	xf_guest_stacks_free(tools->guest_stacks);
 	*tools = (struct xf_profile_tools){0};
+}
+
+static void take_places(struct builder *builder)
+{
+	builder->profile->places = builder->inlines.places;
+	builder->profile->nr_places = builder->inlines.nr_places;
+	builder->inlines.places = NULL;
+	builder->inlines.nr_places = 0;
 }
 
 int xf_profile_build(const struct xf_recording *recording, const struct xf_profile_options *options,
@@ -737,6 +754,7 @@ int xf_profile_build_with(const struct xf_profile_tools *tools,
 		         (options->addresses && xf_profile_take_images(builder.profile, recording)))
 			code = xf_fail(error, -ENOMEM, "no memory for the profile");
 	}
+	take_places(&builder);
 	free_builder(&builder);
 	if (code) {
 		xf_profile_free(builder.profile);
@@ -744,6 +762,11 @@ int xf_profile_build_with(const struct xf_profile_tools *tools,
 	}
 	*profile = builder.profile;
 	return 0;
+}
+
+const char *xf_profile_place(const struct xf_profile *profile, struct xf_frame_id frame)
+{
+	return frame.index < profile->nr_places ? profile->places[frame.index] : NULL;
 }
 
 uint64_t xf_profile_nanoseconds(const struct xf_profile *profile, uint64_t count)
@@ -765,5 +788,8 @@ void xf_profile_free(struct xf_profile *profile)
 	xf_timeline_free(&profile->timeline);
 	free(profile->groups);
 	free(profile->images);
+	for (size_t i = 0; i < profile->nr_places; i++)
+		free(profile->places[i]);
+	free(profile->places);
 	free(profile);
 }

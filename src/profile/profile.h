@@ -22,6 +22,7 @@
 #include "profile/calltree.h"
 #include "profile/recording.h"
 #include "profile/timeline.h"
+#include "symbol/debug.h"
 
 #define XF_DOMID_IDLE 0x7fff
 #define XF_ANY_PCPU   UINT32_MAX
@@ -42,8 +43,10 @@ struct xf_profile_options {
 	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
 	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
 	enum xf_timeline_wish timeline;
-	bool addresses;      /* Xen's frames bear addresses: a function may be several frames */
-	bool without_guests; /* leaves out guests' own frames: their tables need not be built */
+	bool addresses;         /* Xen's frames bear addresses: a function may be several frames */
+	struct xf_debug *debug; /* of Xen's, for lines of the source; NULL: none */
+	bool inlines;           /* functions that were inlined are frames, "NAME (inlined)" */
+	bool without_guests;    /* leaves out guests' own frames: their tables need not be built */
 };
 #define XF_PROFILE_DEFAULTS                                                                        \
 	((struct xf_profile_options){.by_domain = true, .processes = true, .pcpu = XF_ANY_PCPU})
@@ -103,6 +106,10 @@ struct xf_profile {
 	struct xf_profile_image *images;
 	size_t nr_images;
 	const struct xf_symbols *symbols;
+	/* Of frames, by their index: where their functions are in the source, "FILE:LINE"; NULL
+	 * where that is not known. None where there was no debug info. */
+	char **places;
+	size_t nr_places;
 	struct xf_profile_counts counts;
 	uint64_t samples;                /* all, idle ticks included */
 	uint64_t lost;                   /* by the recording's own statistics */
@@ -128,6 +135,10 @@ struct xf_profile {
 int xf_profile_build(const struct xf_recording *recording, const struct xf_profile_options *options,
                      struct xf_profile **profile, struct xf_error *error);
 void xf_profile_free(struct xf_profile *profile);
+
+/* Return: where the function of @frame is in the source, "FILE:LINE"; NULL where that is not known.
+ */
+const char *xf_profile_place(const struct xf_profile *profile, struct xf_frame_id frame);
 
 /* Return: the image that @address lies in, NULL where there is none. */
 const struct xf_profile_image *xf_profile_image(const struct xf_profile *profile, uint64_t address);

@@ -25,7 +25,7 @@ static bool take_count(char *line, uint64_t *count)
 	return !*end && !errno;
 }
 
-static int push_frames(struct xf_text_stack *stack, char *line)
+static int push_frames(struct xf_foreign_stack *stack, char *line)
 {
 	char *rest = line;
 	const char *name;
@@ -34,13 +34,13 @@ static int push_frames(struct xf_text_stack *stack, char *line)
 	stack->domain = strsep(&rest, ";");
 	/* A stack of one frame keeps it as a frame. */
 	if (!rest)
-		return xf_text_push(stack, stack->domain, xf_text_kind(stack->domain));
+		return xf_foreign_push(stack, stack->domain, xf_foreign_kind(stack->domain));
 	while (!code && (name = strsep(&rest, ";")))
-		code = xf_text_push(stack, name, xf_text_kind(name));
+		code = xf_foreign_push(stack, name, xf_foreign_kind(name));
 	return code;
 }
 
-int xf_text_read_folded(struct xf_text_lines *lines, struct xf_text_stack *stack,
+int xf_text_read_folded(struct xf_text_lines *lines, struct xf_foreign_stack *stack,
                         struct xf_error *error)
 {
 	int got;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/format.h"
 #include "profile/text_stack.h"
 
 /* ---- An event's line ------------------------------------------------------------------------- */
@@ -70,7 +69,7 @@ static char *last_word(char *line, char **end)
 }
 
 /* Cuts up what stands before the time. */
-static bool read_owner(char *line, char *time, struct xf_text_stack *stack)
+static bool read_owner(char *line, char *time, struct xf_foreign_stack *stack)
 {
 	char *end = time;
 	char *word = last_word(line, &end);
@@ -89,7 +88,7 @@ static bool read_owner(char *line, char *time, struct xf_text_stack *stack)
 	return *line;
 }
 
-bool xf_text_is_event(char *line, struct xf_text_stack *stack)
+bool xf_text_is_event(char *line, struct xf_foreign_stack *stack)
 {
 	for (char *word = line; *word;) {
 		size_t size = strcspn(word, " ");
@@ -139,21 +138,8 @@ static void cut_offset(char *name)
 		*offset = 0;
 }
 
-static enum xf_frame_kind kind_of(const char *name, const char *image)
-{
-	enum xf_frame_kind kind = xf_text_kind(name);
-
-	if (kind != XF_FRAME_FUNCTION)
-		return kind;
-	if (strcmp(image, "xen") == 0)
-		return XF_FRAME_XEN;
-	if (strcmp(image, "[guest.kernel.kallsyms]") == 0)
-		return XF_FRAME_KERNEL;
-	return strcmp(image, XF_AGENT_NAME) == 0 ? XF_FRAME_AGENT : XF_FRAME_FUNCTION;
-}
-
 /* Lines that do not begin with an address are about the frame before. */
-static int push_frame(struct xf_text_stack *stack, char *line)
+static int push_frame(struct xf_foreign_stack *stack, char *line)
 {
 	char *text = line + strspn(line, " \t");
 	size_t digits = strspn(text, "0123456789abcdef");
@@ -164,7 +150,7 @@ static int push_frame(struct xf_text_stack *stack, char *line)
 	text += digits + 1;
 	image = cut_image(text);
 	cut_offset(text);
-	return xf_text_push(stack, *text ? text : "[unknown]", kind_of(text, image));
+	return xf_foreign_push(stack, *text ? text : "[unknown]", xf_foreign_kind_in(text, image));
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -213,18 +199,8 @@ static int collect(struct xf_text_lines *lines, struct xf_text_script *script,
 	return got < 0 ? got : 1;
 }
 
-static void turn_round(struct xf_text_stack *stack)
-{
-	for (size_t i = 0; i < stack->nr / 2; i++) {
-		struct xf_text_frame frame = stack->frames[i];
-
-		stack->frames[i] = stack->frames[stack->nr - 1 - i];
-		stack->frames[stack->nr - 1 - i] = frame;
-	}
-}
-
 int xf_text_read_script(struct xf_text_lines *lines, struct xf_text_script *script,
-                        struct xf_text_stack *stack, struct xf_error *error)
+                        struct xf_foreign_stack *stack, struct xf_error *error)
 {
 	int got = collect(lines, script, error);
 	char *line = script->text;
@@ -245,8 +221,8 @@ int xf_text_read_script(struct xf_text_lines *lines, struct xf_text_script *scri
 		if (push_frame(stack, line))
 			return -ENOMEM;
 	}
-	turn_round(stack);
+	xf_foreign_reverse(stack);
 	if (stack->nr)
 		return 1;
-	return xf_text_push(stack, "[no stack]", XF_FRAME_UNKNOWN) ? -ENOMEM : 1;
+	return xf_foreign_push(stack, "[no stack]", XF_FRAME_UNKNOWN) ? -ENOMEM : 1;
 }

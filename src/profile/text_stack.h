@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "profile/calltree.h"
+#include "profile/foreign.h"
 
 struct xf_text_lines {
 	const char *at;
@@ -23,34 +23,11 @@ struct xf_text_lines {
  */
 int xf_text_next_line(struct xf_text_lines *lines, struct xf_error *error);
 
-struct xf_text_frame {
-	const char *name;
-	enum xf_frame_kind kind;
-};
-
-/* Starts zeroed; @frames is to be freed. */
-struct xf_text_stack {
-	const char *domain;
-	uint32_t thread;
-	uint32_t cpu;
-	uint64_t time; /* ns */
-	uint64_t count;
-	struct xf_text_frame *frames;
-	size_t nr;
-	size_t allocated;
-};
-
-/* Return: 0 or -ENOMEM. */
-int xf_text_push(struct xf_text_stack *stack, const char *name, enum xf_frame_kind kind);
-
-/* What a bracketed name stands for; XF_FRAME_FUNCTION where it is none that is known. */
-enum xf_frame_kind xf_text_kind(const char *name);
-
 /*
  * The readers. Each reads one stack; its names are valid until the next one is read. Frames go from
  * the outermost. Return: 1; 0 at the end; -EBADMSG and @error; -ENOMEM.
  */
-int xf_text_read_folded(struct xf_text_lines *lines, struct xf_text_stack *stack,
+int xf_text_read_folded(struct xf_text_lines *lines, struct xf_foreign_stack *stack,
                         struct xf_error *error);
 
 /* One event of `perf script`'s. @text holds the names of its lines; it is to be freed. */
@@ -61,9 +38,9 @@ struct xf_text_script {
 	bool pending; /* the line at hand is the next event's first */
 };
 int xf_text_read_script(struct xf_text_lines *lines, struct xf_text_script *script,
-                        struct xf_text_stack *stack, struct xf_error *error);
+                        struct xf_foreign_stack *stack, struct xf_error *error);
 
 /* Return: whether @line is the first of an event; then it is cut up into what @stack gets. */
-bool xf_text_is_event(char *line, struct xf_text_stack *stack);
+bool xf_text_is_event(char *line, struct xf_foreign_stack *stack);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/debug.h"
 
-#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -10,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/lines.h"
+
 struct xf_debug {
 	Elf *elf;
 	Dwarf *dwarf;
+	struct xf_units *units; /* NULL: nobody has asked yet */
 	char build_id[65];
 };
 
@@ -62,6 +64,7 @@ void xf_debug_close(struct xf_debug *debug)
 {
 	if (!debug)
 		return;
+	xf_units_free(debug->units);
 	dwarf_end(debug->dwarf);
 	elf_end(debug->elf);
 	free(debug);
@@ -72,43 +75,15 @@ const char *xf_debug_build_id(const struct xf_debug *debug)
 	return debug->build_id;
 }
 
-/* Return: @file without the directory that the compiler was called in. */
-static const char *without_directory(Dwarf_Die *unit, const char *file)
+bool xf_debug_definition(struct xf_debug *debug, uint64_t address, size_t nth, const char **file,
+                         int *line)
 {
-	Dwarf_Attribute attribute;
-	const char *directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
-	size_t size = directory ? strlen(directory) : 0;
-
-	if (!size || strncmp(file, directory, size) != 0 || file[size] != '/')
-		return file;
-	return file + size + 1;
+	return debug->units && xf_units_definition(debug->units, address, nth, file, line);
 }
 
-static bool line_in(Dwarf_Die *unit, uint64_t address, const char **file, int *line)
+size_t xf_debug_calls(struct xf_debug *debug, uint64_t address, struct xf_call *calls, size_t max)
 {
-	Dwarf_Line *found = dwarf_getsrc_die(unit, address);
-	const char *path = found ? dwarf_linesrc(found, NULL, NULL) : NULL;
-
-	if (!path || dwarf_lineno(found, line) || !*line)
-		return false;
-	*file = without_directory(unit, path);
-	return true;
-}
-
-bool xf_debug_line(struct xf_debug *debug, uint64_t address, const char **file, int *line)
-{
-	Dwarf_Off offset = 0, next;
-	Dwarf_Die unit;
-	size_t head;
-
-	if (dwarf_addrdie(debug->dwarf, address, &unit))
-		return line_in(&unit, address, file, line);
-	/* Not all files say which unit has an address. */
-	while (dwarf_nextcu(debug->dwarf, offset, &next, &head, NULL, NULL, NULL) == 0) {
-		if (dwarf_offdie(debug->dwarf, offset + head, &unit) &&
-		    dwarf_haspc(&unit, address) == 1)
-			return line_in(&unit, address, file, line);
-		offset = next;
-	}
-	return false;
+	if (!debug->units)
+		debug->units = xf_units_new(debug->dwarf);
+	return debug->units ? xf_units_calls(debug->units, address, calls, max) : 0;
 }

@@ -40,8 +40,7 @@ struct xf_user_file {
 
 /* ---- Build-ids ------------------------------------------------------------------------------- */
 
-/* Looks for a build-id among notes. Return: its size, 0 where there is none. */
-static size_t find_note(const uint8_t *notes, size_t size, uint8_t build_id[XF_BUILD_ID_MAX])
+size_t xf_notes_build_id(const uint8_t *notes, size_t size, uint8_t build_id[XF_BUILD_ID_MAX])
 {
 	size_t at = 0;
 
@@ -85,7 +84,7 @@ size_t xf_user_file_build_id(int fd, uint8_t build_id[XF_BUILD_ID_MAX])
 		                       : 0;
 
 		if (read > 0)
-			found = find_note(notes, (size_t)read, build_id);
+			found = xf_notes_build_id(notes, (size_t)read, build_id);
 	}
 	return found;
 }

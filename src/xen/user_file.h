@@ -14,6 +14,10 @@
  * has none. */
 size_t xf_user_file_build_id(int fd, uint8_t build_id[XF_BUILD_ID_MAX]);
 
+/* Looks for a build-id among notes, as ELF files and the kernel have them. Return: its size, 0
+ * where there is none. */
+size_t xf_notes_build_id(const uint8_t *notes, size_t size, uint8_t build_id[XF_BUILD_ID_MAX]);
+
 /* What is known of a file, and where an instance of it is, or was, mapped. */
 struct xf_user_file_wanted {
 	const char *path; /* as the process sees it; "[vdso]" is the kernel's own */

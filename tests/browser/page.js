@@ -301,6 +301,19 @@ attempt("a function's view has all its samples", function () {
 	check("a function's view has all its samples, both ways", wrong.length === 0, wrong);
 	reset();
 });
+attempt("places in the source", function () {
+	let seen = 0;
+	eachBox(function (found, boxes) {
+		const frame = boxes.frame[found.box], place = frame > 0 ? model.places[frame] : "";
+		if (!/:\d+$/.test(place) || page.rectOf(found).width < 1)
+			return;
+		onBox("mousemove", found);
+		if (!seen++)
+			check("the tip of a function tells where it is defined",
+				byId("tip-facts").textContent.indexOf("defined in " + place) >= 0,
+				byId("tip-facts").textContent);
+	});
+});
 attempt("a click zooms, the address leads back", function () {
 	let narrow = null;
 	eachBox(function (found, boxes) {

@@ -313,6 +313,8 @@ function factsOf(found) {
 	if (frame > 0 && state.view !== "callers")
 		facts += "\nin all its places: " + percent(sums.functionTotal[frame], sums.total[0]) +
 			" total, " + percent(sums.functionSelf[frame], sums.total[0]) + " self";
+	if (frame > 0 && model.places[frame] && !model.isKind(frame, "incomplete"))
+		facts += "\ndefined in " + model.places[frame];
 	return facts;
 }
 
