@@ -12,7 +12,7 @@
 #include "xen/user_file.h"
 
 #define FILE_BYTES_MAX (1u << 30)
-#define DIGITS_MAX     (2 * XF_BUILD_ID_MAX)
+#define DIGITS_MAX     (2 * (size_t)XF_BUILD_ID_MAX)
 
 /* Where files of all build-ids are, and those of Xen's that have no such name. */
 #define BY_BUILD_ID "/usr/lib/debug/.build-id"
