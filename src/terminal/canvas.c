@@ -259,8 +259,7 @@ void xf_canvas_pages(struct xf_canvas *canvas, const char *const *names, size_t 
 bool xf_canvas_open(FILE *out, FILE *keyboard, bool colours, struct xf_canvas *canvas)
 {
 	*canvas = (struct xf_canvas){.keyboard = fileno(keyboard)};
-	canvas->opened = newterm(NULL, out, keyboard);
-	if (!canvas->opened)
+	if (!newterm(NULL, out, keyboard))
 		return false;
 	cbreak();
 	noecho();
@@ -279,8 +278,9 @@ bool xf_canvas_open(FILE *out, FILE *keyboard, bool colours, struct xf_canvas *c
 	return true;
 }
 
-void xf_canvas_close(struct xf_canvas *canvas)
+/* delscreen() of the ncurses of Debian 13 (6.5) reads what it has freed, and a program has one
+ * screen: what it holds goes with the program. */
+void xf_canvas_close(void)
 {
 	endwin();
-	delscreen(canvas->opened);
 }

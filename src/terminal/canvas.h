@@ -20,7 +20,6 @@ struct xf_canvas {
 	bool utf8;
 	bool coloured;
 	int keyboard; /* its file descriptor */
-	void *opened; /* ncurses' screen */
 };
 
 enum xf_style {
@@ -32,8 +31,8 @@ enum xf_style {
 /* The character set is LC_CTYPE's. Return: whether that is a terminal to draw on. */
 bool xf_canvas_open(FILE *out, FILE *keyboard, bool colours, struct xf_canvas *canvas);
 
-/* The terminal is as it was before. */
-void xf_canvas_close(struct xf_canvas *canvas);
+/* The terminal is as it was before. To be opened once in a program's life. */
+void xf_canvas_close(void);
 
 /* Begins a picture, of the size that the terminal has now. Return: false where that is too small
  * for any; it says so. */

@@ -169,7 +169,7 @@ int xf_terminal_run(const struct xf_terminal *terminal, const struct xf_profile 
 		return xf_fail(error, -ENOTTY, "cannot draw on this terminal; --stdio writes text");
 	}
 	code = run(terminal, &canvas, model, error);
-	xf_canvas_close(&canvas);
+	xf_canvas_close();
 	xf_model_free(model);
 	return code;
 }

@@ -114,6 +114,6 @@ int xf_top_terminal_run(const struct xf_top_terminal *terminal, struct xf_top_mo
 	if (!xf_canvas_open(terminal->out, terminal->keyboard, terminal->colours, &canvas))
 		return xf_fail(error, -ENOTTY, "cannot draw on this terminal; --batch writes text");
 	code = run(terminal, &canvas, model);
-	xf_canvas_close(&canvas);
+	xf_canvas_close();
 	return code ? xf_fail(error, code, "no memory for the view") : 0;
 }
