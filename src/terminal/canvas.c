@@ -278,7 +278,7 @@ bool xf_canvas_open(FILE *out, FILE *keyboard, bool colours, struct xf_canvas *c
 	return true;
 }
 
-/* delscreen() of the ncurses of Debian 13 (6.5) reads what it has freed, and a program has one
+/* "delscreen" of the ncurses of Debian 13 (6.5) reads what it has freed, and a program has one
  * screen: what it holds goes with the program. */
 void xf_canvas_close(void)
 {
