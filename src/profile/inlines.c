@@ -6,23 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more of @size bytes. Return: 0 or -ENOMEM. */
-static int reserve(void *array, size_t nr, size_t *allocated, size_t size)
-{
-	void **pointer = array;
-	void *grown;
-
-	if (nr < *allocated)
-		return 0;
-	if (nr >= UINT32_MAX / 2)
-		return -ENOMEM;
-	grown = reallocarray(*pointer, nr ? nr * 2 : 64, size);
-	if (!grown)
-		return -ENOMEM;
-	*pointer = grown;
-	*allocated = nr ? nr * 2 : 64;
-	return 0;
-}
+#include "base/buffer.h"
 
 /* Where @frame's function is, that of the call at @nth of @address. */
 static int keep_place(struct xf_inlines *inlines, struct xf_frame_id frame, uint64_t address,
@@ -59,10 +43,11 @@ static int add_frame(struct xf_inlines *inlines, uint64_t address, const struct 
 {
 	struct xf_frame_id frame;
 	char *name;
-	int code = reserve(&inlines->inlined, inlines->nr_inlined, &inlines->allocated_inlined,
-	                   sizeof(*inlines->inlined));
+	int code;
 
-	if (code || asprintf(&name, "%s (inlined)", call->function) < 0)
+	if (!xf_make_room(&inlines->inlined, inlines->nr_inlined, &inlines->allocated_inlined,
+	                  sizeof(*inlines->inlined)) ||
+	    asprintf(&name, "%s (inlined)", call->function) < 0)
 		return -ENOMEM;
 	code = xf_calltree_frame(inlines->tree, XF_FRAME_XEN, name, &frame);
 	free(name);
@@ -106,9 +91,9 @@ static int look_up(struct xf_inlines *inlines, uint64_t address, struct xf_frame
 			return 0;
 	}
 	code = learn(inlines, address, frame, known);
-	if (!code)
-		code = reserve(&inlines->known, inlines->nr_known, &inlines->allocated_known,
-		               sizeof(*inlines->known));
+	if (!code && !xf_make_room(&inlines->known, inlines->nr_known, &inlines->allocated_known,
+	                           sizeof(*inlines->known)))
+		code = -ENOMEM;
 	if (!code)
 		code = xf_index_add(&inlines->index, hash, (uint32_t)inlines->nr_known);
 	if (!code)

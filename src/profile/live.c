@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "profile/grow.h"
 #include "profile/parts.h"
 #include "profile/recording.h"
@@ -16,15 +17,9 @@
 #define FACTS_MAX   (1u << 20)
 #define DOMAIN_MAX  (4u << 10)
 
-struct buffer {
-	uint8_t *bytes;
-	size_t used;
-	size_t allocated;
-};
-
 struct known_domain {
 	uint16_t domid;
-	struct buffer chunk;
+	struct xf_buffer chunk;
 };
 
 /* What is missing, since the recording began. */
@@ -35,12 +30,12 @@ struct missing {
 
 struct xf_live {
 	/* What holds throughout, as chunks: code, symbols, kernels. The tools point into it. */
-	struct buffer throughout;
-	struct buffer facts; /* chunks of information */
+	struct xf_buffer throughout;
+	struct xf_buffer facts; /* chunks of information */
 	struct known_domain *domains;
 	size_t nr_domains;
-	struct buffer samples;
-	struct buffer statistics; /* the last chunk of them */
+	struct xf_buffer samples;
+	struct xf_buffer statistics; /* the last chunk of them */
 	struct missing missing;
 	struct missing before; /* the same where the interval began */
 	uint64_t books;
@@ -48,56 +43,30 @@ struct xf_live {
 	uint64_t left_out;
 	bool ended;
 	/* Made of @throughout when they are first needed. */
-	struct buffer base;
+	struct xf_buffer base;
 	struct xf_recording *recording; /* NULL: not yet */
 	struct xf_profile_tools tools;
 };
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 
-static int add(struct buffer *buffer, const void *bytes, size_t size)
-{
-	if (size > buffer->allocated - buffer->used) {
-		size_t wanted = buffer->allocated ? buffer->allocated : 4096;
-		uint8_t *grown;
-
-		while (wanted - buffer->used < size)
-			wanted *= 2;
-		grown = realloc(buffer->bytes, wanted);
-		if (!grown)
-			return -ENOMEM;
-		buffer->bytes = grown;
-		buffer->allocated = wanted;
-	}
-	if (size)
-		memcpy(buffer->bytes + buffer->used, bytes, size);
-	buffer->used += size;
-	return 0;
-}
-
-static int add_chunk(struct buffer *buffer, struct xf_chunk_head head, const uint8_t *content)
+static int add_chunk(struct xf_buffer *buffer, struct xf_chunk_head head, const uint8_t *content)
 {
 	struct xf_chunk_head written = {.type = htole32(head.type),
 	                                .flags = htole32(head.flags),
 	                                .size = htole64(head.size)};
-	int code = add(buffer, &written, sizeof(written));
+	int code = xf_buffer_add(buffer, &written, sizeof(written));
 
-	return code ? code : add(buffer, content, head.size);
+	return code ? code : xf_buffer_add(buffer, content, head.size);
 }
 
-static int add_magic(struct buffer *buffer)
+static int add_magic(struct xf_buffer *buffer)
 {
 	uint8_t start[16] = XF_FILE_MAGIC;
 	uint32_t version = htole32(XF_FILE_VERSION);
 
 	memcpy(start + 8, &version, sizeof(version));
-	return add(buffer, start, sizeof(start));
-}
-
-static void empty(struct buffer *buffer)
-{
-	free(buffer->bytes);
-	*buffer = (struct buffer){0};
+	return xf_buffer_add(buffer, start, sizeof(start));
 }
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
@@ -107,7 +76,7 @@ static void forget_base(struct xf_live *live)
 	xf_profile_tools_free(&live->tools);
 	xf_recording_free(live->recording);
 	live->recording = NULL;
-	empty(&live->base);
+	xf_buffer_free(&live->base);
 }
 
 static int take_throughout(struct xf_live *live, struct xf_chunk_head head, const uint8_t *content)
@@ -259,8 +228,9 @@ static int make_base(struct xf_live *live, struct xf_error *error)
 
 	if (live->recording)
 		return 0;
-	if (add_magic(&live->base) || add(&live->base, live->facts.bytes, live->facts.used) ||
-	    add(&live->base, live->throughout.bytes, live->throughout.used))
+	if (add_magic(&live->base) ||
+	    xf_buffer_add(&live->base, live->facts.bytes, live->facts.used) ||
+	    xf_buffer_add(&live->base, live->throughout.bytes, live->throughout.used))
 		code = xf_fail(error, -ENOMEM, "no memory for the recording");
 	if (!code)
 		code = xf_recording_open(live->base.bytes, live->base.used, &live->recording,
@@ -273,18 +243,19 @@ static int make_base(struct xf_live *live, struct xf_error *error)
 }
 
 /* The interval as a recording of its own, without what is in the base. */
-static int write_interval(const struct xf_live *live, struct buffer *out)
+static int write_interval(const struct xf_live *live, struct xf_buffer *out)
 {
 	int code = add_magic(out);
 
 	if (!code)
-		code = add(out, live->facts.bytes, live->facts.used);
+		code = xf_buffer_add(out, live->facts.bytes, live->facts.used);
 	for (size_t i = 0; !code && i < live->nr_domains; i++)
-		code = add(out, live->domains[i].chunk.bytes, live->domains[i].chunk.used);
+		code = xf_buffer_add(out, live->domains[i].chunk.bytes,
+		                     live->domains[i].chunk.used);
 	if (!code)
-		code = add(out, live->samples.bytes, live->samples.used);
+		code = xf_buffer_add(out, live->samples.bytes, live->samples.used);
 	if (!code)
-		code = add(out, live->statistics.bytes, live->statistics.used);
+		code = xf_buffer_add(out, live->statistics.bytes, live->statistics.used);
 	return code;
 }
 
@@ -315,7 +286,7 @@ static int take_books(struct xf_live_interval *interval)
 static int build(const struct xf_live *live, const struct xf_profile_options *options,
                  struct xf_live_interval *interval, struct xf_error *error)
 {
-	struct buffer bytes = {0};
+	struct xf_buffer bytes = {0};
 	int code = write_interval(live, &bytes);
 
 	interval->bytes_read = bytes.bytes;
@@ -384,11 +355,11 @@ void xf_live_free(struct xf_live *live)
 		return;
 	forget_base(live);
 	for (size_t i = 0; i < live->nr_domains; i++)
-		empty(&live->domains[i].chunk);
+		xf_buffer_free(&live->domains[i].chunk);
 	free(live->domains);
-	empty(&live->throughout);
-	empty(&live->facts);
-	empty(&live->samples);
-	empty(&live->statistics);
+	xf_buffer_free(&live->throughout);
+	xf_buffer_free(&live->facts);
+	xf_buffer_free(&live->samples);
+	xf_buffer_free(&live->statistics);
 	free(live);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "profile/foreign.h"
 
 /* Bits of a record's misc. */
@@ -20,25 +21,6 @@
 
 #define KERNEL_PID UINT32_MAX
 
-/* ---- Arrays ---------------------------------------------------------------------------------- */
-
-static bool make_room(void *array, size_t nr, size_t *allocated, size_t size)
-{
-	void **pointer = array;
-	void *grown;
-
-	if (nr < *allocated)
-		return true;
-	if (nr >= UINT32_MAX / 2)
-		return false;
-	grown = reallocarray(*pointer, nr ? nr * 2 : 64, size);
-	if (!grown)
-		return false;
-	*pointer = grown;
-	*allocated = nr ? nr * 2 : 64;
-	return true;
-}
-
 /* The thread @tid, made if need be. Return: NULL without memory. */
 static struct xf_perf_thread *take_thread(struct xf_perf_maps *maps, uint32_t tid)
 {
@@ -49,8 +31,8 @@ static struct xf_perf_thread *take_thread(struct xf_perf_maps *maps, uint32_t ti
 		if (maps->threads[probe.id].tid == tid)
 			return &maps->threads[probe.id];
 	}
-	if (!make_room(&maps->threads, maps->nr_threads, &maps->allocated_threads,
-	               sizeof(*maps->threads)) ||
+	if (!xf_make_room(&maps->threads, maps->nr_threads, &maps->allocated_threads,
+	                  sizeof(*maps->threads)) ||
 	    xf_index_add(&maps->thread_index, hash, (uint32_t)maps->nr_threads))
 		return NULL;
 	maps->threads[maps->nr_threads] = (struct xf_perf_thread){.tid = tid};
@@ -67,8 +49,8 @@ static struct xf_perf_process *take_process(struct xf_perf_maps *maps, uint32_t 
 		if (maps->processes[probe.id].pid == pid)
 			return &maps->processes[probe.id];
 	}
-	if (!make_room(&maps->processes, maps->nr_processes, &maps->allocated_processes,
-	               sizeof(*maps->processes)) ||
+	if (!xf_make_room(&maps->processes, maps->nr_processes, &maps->allocated_processes,
+	                  sizeof(*maps->processes)) ||
 	    xf_index_add(&maps->process_index, hash, (uint32_t)maps->nr_processes))
 		return NULL;
 	maps->processes[maps->nr_processes] = (struct xf_perf_process){.pid = pid};
@@ -168,7 +150,7 @@ static int take_map(struct xf_perf_maps *maps, const struct xf_perf_record *reco
 		newest = process ? &process->newest : NULL;
 	}
 	if (!newest ||
-	    !make_room(&maps->maps, maps->nr_maps, &maps->allocated_maps, sizeof(*maps->maps)))
+	    !xf_make_room(&maps->maps, maps->nr_maps, &maps->allocated_maps, sizeof(*maps->maps)))
 		return -ENOMEM;
 	map.older = *newest;
 	maps->maps[maps->nr_maps++] = map;
@@ -355,8 +337,8 @@ const struct xf_perf_frame *xf_perf_find(struct xf_perf_maps *maps, uint32_t pid
 		if (is_frame(&maps->frames[probe.id], &frame))
 			return &maps->frames[probe.id];
 	}
-	if (!make_room(&maps->frames, maps->nr_frames, &maps->allocated_frames,
-	               sizeof(*maps->frames)))
+	if (!xf_make_room(&maps->frames, maps->nr_frames, &maps->allocated_frames,
+	                  sizeof(*maps->frames)))
 		return NULL;
 	frame.name = name_frame(maps, &frame);
 	if (!frame.name)

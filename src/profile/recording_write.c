@@ -9,6 +9,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/buffer.h"
+
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "recordings are little-endian; records are copied as they lie in memory"
 #endif
@@ -17,39 +19,13 @@
 #define SAMPLES_CHUNK_BYTES (128u << 10)
 #define COMPRESSION_LEVEL   3
 
-struct buffer {
-	uint8_t *bytes;
-	size_t used;
-	size_t allocated;
-};
-
 struct xf_recording_writer {
 	struct xf_recording_sink sink;
-	struct buffer info;
-	struct buffer samples;
+	struct xf_buffer info;
+	struct xf_buffer samples;
 	uint64_t written;
 	int failed; /* the sink's first error */
 };
-
-static int buffer_add(struct buffer *buffer, const void *bytes, size_t size)
-{
-	if (size > buffer->allocated - buffer->used) {
-		size_t wanted = buffer->allocated ? buffer->allocated : 4096;
-		uint8_t *grown;
-
-		while (wanted - buffer->used < size)
-			wanted *= 2;
-		grown = realloc(buffer->bytes, wanted);
-		if (!grown)
-			return -ENOMEM;
-		buffer->bytes = grown;
-		buffer->allocated = wanted;
-	}
-	if (size)
-		memcpy(buffer->bytes + buffer->used, bytes, size);
-	buffer->used += size;
-	return 0;
-}
 
 static int put(struct xf_recording_writer *writer, const void *bytes, size_t size)
 {
@@ -89,7 +65,7 @@ int xf_recording_write_bytes(struct xf_recording_writer *writer, enum xf_chunk_t
 }
 
 static int put_compressed(struct xf_recording_writer *writer, enum xf_chunk_type type,
-                          const struct buffer *content)
+                          const struct xf_buffer *content)
 {
 	size_t bound = ZSTD_compressBound(content->used);
 	void *packed;
@@ -167,12 +143,12 @@ int xf_recording_write_info(struct xf_recording_writer *writer, const char *key,
 	free(value);
 	if (size < 0)
 		return -ENOMEM;
-	code = buffer_add(&writer->info, line, (size_t)size);
+	code = xf_buffer_add(&writer->info, line, (size_t)size);
 	free(line);
 	return code;
 }
 
-static int add_symbols(struct buffer *content, const struct xf_symbols *symbols)
+static int add_symbols(struct xf_buffer *content, const struct xf_symbols *symbols)
 {
 	int code = 0;
 
@@ -182,20 +158,20 @@ static int add_symbols(struct buffer *content, const struct xf_symbols *symbols)
 		uint32_t size = symbol->size > UINT32_MAX ? UINT32_MAX : (uint32_t)symbol->size;
 
 		size = htole32(size);
-		code = buffer_add(content, &address, sizeof(address));
+		code = xf_buffer_add(content, &address, sizeof(address));
 		if (!code)
-			code = buffer_add(content, &size, sizeof(size));
+			code = xf_buffer_add(content, &size, sizeof(size));
 		if (!code)
-			code = buffer_add(content, &symbol->type, 1);
+			code = xf_buffer_add(content, &symbol->type, 1);
 		if (!code)
-			code = buffer_add(content, symbol->name, strlen(symbol->name) + 1);
+			code = xf_buffer_add(content, symbol->name, strlen(symbol->name) + 1);
 	}
 	return code;
 }
 
 int xf_recording_write_symbols(struct xf_recording_writer *writer, const struct xf_symbols *symbols)
 {
-	struct buffer content = {0};
+	struct xf_buffer content = {0};
 	int code = add_symbols(&content, symbols);
 
 	if (!code)
@@ -207,13 +183,13 @@ int xf_recording_write_symbols(struct xf_recording_writer *writer, const struct 
 int xf_recording_write_code(struct xf_recording_writer *writer, uint64_t address, const void *bytes,
                             size_t size)
 {
-	struct buffer content = {0};
+	struct xf_buffer content = {0};
 	int code;
 
 	address = htole64(address);
-	code = buffer_add(&content, &address, sizeof(address));
+	code = xf_buffer_add(&content, &address, sizeof(address));
 	if (!code)
-		code = buffer_add(&content, bytes, size);
+		code = xf_buffer_add(&content, bytes, size);
 	if (!code)
 		code = put_compressed(writer, XF_CHUNK_CODE, &content);
 	free(content.bytes);
@@ -224,11 +200,11 @@ int xf_recording_write_livepatch(struct xf_recording_writer *writer,
                                  const struct xf_recording_livepatch *livepatch)
 {
 	uint64_t range[2] = {htole64(livepatch->address), htole64(livepatch->size)};
-	struct buffer content = {0};
-	int code = buffer_add(&content, range, sizeof(range));
+	struct xf_buffer content = {0};
+	int code = xf_buffer_add(&content, range, sizeof(range));
 
 	if (!code)
-		code = buffer_add(&content, livepatch->name, strlen(livepatch->name) + 1);
+		code = xf_buffer_add(&content, livepatch->name, strlen(livepatch->name) + 1);
 	if (!code)
 		code = put_chunk_in_order(writer, XF_CHUNK_LIVEPATCH, content.bytes, content.used);
 	free(content.bytes);
@@ -241,17 +217,17 @@ int xf_recording_write_domain(struct xf_recording_writer *writer,
 	uint8_t head[16] = {0};
 	uint16_t domid = htole16(domain->domid);
 	uint64_t tsc = htole64(domain->tsc);
-	struct buffer content = {0};
+	struct xf_buffer content = {0};
 	int code;
 
 	memcpy(head, &domid, sizeof(domid));
 	head[2] = (uint8_t)domain->type;
 	memcpy(head + 8, &tsc, sizeof(tsc));
-	code = buffer_add(&content, head, sizeof(head));
+	code = xf_buffer_add(&content, head, sizeof(head));
 	if (!code)
-		code = buffer_add(&content, domain->name, strlen(domain->name) + 1);
+		code = xf_buffer_add(&content, domain->name, strlen(domain->name) + 1);
 	if (!code)
-		code = buffer_add(&content, domain->uuid, strlen(domain->uuid) + 1);
+		code = xf_buffer_add(&content, domain->uuid, strlen(domain->uuid) + 1);
 	if (!code)
 		code = put_chunk_in_order(writer, XF_CHUNK_DOMAIN, content.bytes, content.used);
 	free(content.bytes);
@@ -260,20 +236,20 @@ int xf_recording_write_domain(struct xf_recording_writer *writer,
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
-static int add_u32(struct buffer *content, uint32_t value)
+static int add_u32(struct xf_buffer *content, uint32_t value)
 {
 	value = htole32(value);
-	return buffer_add(content, &value, sizeof(value));
+	return xf_buffer_add(content, &value, sizeof(value));
 }
 
-static int add_u64(struct buffer *content, uint64_t value)
+static int add_u64(struct xf_buffer *content, uint64_t value)
 {
 	value = htole64(value);
-	return buffer_add(content, &value, sizeof(value));
+	return xf_buffer_add(content, &value, sizeof(value));
 }
 
 /* Chunks of a kernel begin with its number and a word that may be of use to them. */
-static int begin_kernel(struct buffer *content, uint32_t number, uint32_t word)
+static int begin_kernel(struct xf_buffer *content, uint32_t number, uint32_t word)
 {
 	int code = number == XF_NO_KERNEL ? -EINVAL : add_u32(content, number);
 
@@ -282,11 +258,11 @@ static int begin_kernel(struct buffer *content, uint32_t number, uint32_t word)
 
 int xf_recording_write_kernel(struct xf_recording_writer *writer, uint32_t number, const char *name)
 {
-	struct buffer content = {0};
+	struct xf_buffer content = {0};
 	int code = begin_kernel(&content, number, 0);
 
 	if (!code)
-		code = buffer_add(&content, name, strlen(name) + 1);
+		code = xf_buffer_add(&content, name, strlen(name) + 1);
 	if (!code)
 		code = put_chunk_in_order(writer, XF_CHUNK_KERNEL, content.bytes, content.used);
 	free(content.bytes);
@@ -296,7 +272,7 @@ int xf_recording_write_kernel(struct xf_recording_writer *writer, uint32_t numbe
 int xf_recording_write_kernel_symbols(struct xf_recording_writer *writer, uint32_t number,
                                       const struct xf_symbols *symbols)
 {
-	struct buffer content = {0};
+	struct xf_buffer content = {0};
 	int code = begin_kernel(&content, number, 0);
 
 	if (!code)
@@ -310,13 +286,13 @@ int xf_recording_write_kernel_symbols(struct xf_recording_writer *writer, uint32
 int xf_recording_write_kernel_code(struct xf_recording_writer *writer, uint32_t number,
                                    const struct xf_code *code)
 {
-	struct buffer content = {0};
+	struct xf_buffer content = {0};
 	int result = begin_kernel(&content, number, 0);
 
 	if (!result)
 		result = add_u64(&content, code->address);
 	if (!result)
-		result = buffer_add(&content, code->bytes, code->size);
+		result = xf_buffer_add(&content, code->bytes, code->size);
 	if (!result)
 		result = put_compressed(writer, XF_CHUNK_KERNEL_CODE, &content);
 	free(content.bytes);
@@ -329,17 +305,17 @@ int xf_recording_write_kernel_orc(struct xf_recording_writer *writer, uint32_t n
 	size_t header_size = orc->header ? orc->header_size : 0;
 	const uint64_t numbers[] = {code->address, code->size, orc->places_address,
 	                            orc->places_size};
-	struct buffer content = {0};
+	struct xf_buffer content = {0};
 	int result = begin_kernel(&content, number, (uint32_t)header_size);
 
 	for (size_t i = 0; !result && i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		result = add_u64(&content, numbers[i]);
 	if (!result)
-		result = buffer_add(&content, orc->header, header_size);
+		result = xf_buffer_add(&content, orc->header, header_size);
 	if (!result)
-		result = buffer_add(&content, orc->places, orc->places_size);
+		result = xf_buffer_add(&content, orc->places, orc->places_size);
 	if (!result)
-		result = buffer_add(&content, orc->entries, orc->entries_size);
+		result = xf_buffer_add(&content, orc->entries, orc->entries_size);
 	if (!result)
 		result = put_compressed(writer, XF_CHUNK_KERNEL_ORC, &content);
 	free(content.bytes);
@@ -349,7 +325,7 @@ int xf_recording_write_kernel_orc(struct xf_recording_writer *writer, uint32_t n
 int xf_recording_write_kernel_of(struct xf_recording_writer *writer,
                                  const struct xf_recording_kernel_of *of)
 {
-	struct buffer content = {0};
+	struct xf_buffer content = {0};
 	int code = add_u32(&content, of->domid);
 
 	if (!code)
@@ -386,9 +362,9 @@ static int add_record(struct xf_recording_writer *writer, enum xf_record_type ty
 	int code = writer->failed;
 
 	if (!code)
-		code = buffer_add(&writer->samples, &head, sizeof(head));
+		code = xf_buffer_add(&writer->samples, &head, sizeof(head));
 	if (!code)
-		code = buffer_add(&writer->samples, bytes, size);
+		code = xf_buffer_add(&writer->samples, bytes, size);
 	if (code) {
 		writer->samples.used = before; /* no half record */
 		return code;

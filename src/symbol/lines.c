@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
+
 /* Compilers nest blocks and inlined calls some dozens deep. */
 #define DEPTH_MAX 200u
 #define NO_SCOPE  UINT32_MAX
@@ -96,24 +98,6 @@ struct xf_units {
 	size_t allocated_pieces;
 };
 
-/* Makes room for one more. Return: false without memory. */
-static bool make_room(void *array, size_t nr, size_t *allocated, size_t size)
-{
-	void **pointer = array;
-	void *grown;
-
-	if (nr < *allocated)
-		return true;
-	if (nr >= NO_SCOPE / 2)
-		return false;
-	grown = reallocarray(*pointer, nr ? nr * 2 : 64, size);
-	if (!grown)
-		return false;
-	*pointer = grown;
-	*allocated = nr ? nr * 2 : 64;
-	return true;
-}
-
 /* ---- Units ----------------------------------------------------------------------------------- */
 
 static int compare_pieces(const void *left, const void *right)
@@ -129,14 +113,14 @@ static bool add_unit(struct xf_units *units, Dwarf_Die *die)
 	Dwarf_Addr base, low, high;
 	ptrdiff_t offset = 0;
 
-	if (!make_room(&units->units, units->nr, &units->allocated, sizeof(*units->units)))
+	if (!xf_make_room(&units->units, units->nr, &units->allocated, sizeof(*units->units)))
 		return false;
 	units->units[units->nr] = (struct unit){.die = *die};
 	while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
 		if (low >= high)
 			continue;
-		if (!make_room(&units->pieces, units->nr_pieces, &units->allocated_pieces,
-		               sizeof(*units->pieces)))
+		if (!xf_make_room(&units->pieces, units->nr_pieces, &units->allocated_pieces,
+		                  sizeof(*units->pieces)))
 			return false;
 		units->pieces[units->nr_pieces++] = (struct piece){low, high, (uint32_t)units->nr};
 	}
@@ -236,8 +220,8 @@ static bool find_source(struct unit *unit, const char *path, uint32_t *found)
 			return true;
 		}
 	}
-	if (!make_room(&unit->sources, unit->nr_sources, &unit->allocated_sources,
-	               sizeof(*unit->sources)))
+	if (!xf_make_room(&unit->sources, unit->nr_sources, &unit->allocated_sources,
+	                  sizeof(*unit->sources)))
 		return false;
 	*found = (uint32_t)unit->nr_sources++;
 	unit->sources[*found] = (struct source){path, without_directory(unit, path)};
@@ -290,8 +274,8 @@ static int add_ranges(struct unit *unit, Dwarf_Die *die, uint32_t scope, uint32_
 	while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
 		if (low >= high)
 			continue;
-		if (!make_room(&unit->ranges, unit->nr_ranges, &unit->allocated_ranges,
-		               sizeof(*unit->ranges)))
+		if (!xf_make_room(&unit->ranges, unit->nr_ranges, &unit->allocated_ranges,
+		                  sizeof(*unit->ranges)))
 			return -1;
 		unit->ranges[unit->nr_ranges++] = (struct range){low, high, scope, depth};
 		nr++;
@@ -313,9 +297,9 @@ static bool add_scope(struct unit *unit, Dwarf_Die *die, bool inlined, uint32_t 
 
 	if (nr <= 0)
 		return nr == 0;
-	if (!make_room(&unit->scopes, unit->nr_scopes, &unit->allocated_scopes,
-	               sizeof(*unit->scopes)) ||
-	    !make_room(&unit->dies, unit->nr_scopes, &unit->allocated_dies, sizeof(*unit->dies)))
+	if (!xf_make_room(&unit->scopes, unit->nr_scopes, &unit->allocated_scopes,
+	                  sizeof(*unit->scopes)) ||
+	    !xf_make_room(&unit->dies, unit->nr_scopes, &unit->allocated_dies, sizeof(*unit->dies)))
 		return false;
 	unit->dies[unit->nr_scopes] = *die;
 	unit->scopes[unit->nr_scopes++] = (struct scope){.parent = parent, .inlined = inlined};

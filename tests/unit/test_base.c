@@ -3,10 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/buffer.h"
 #include "base/cursor.h"
 #include "base/error.h"
 
@@ -82,6 +84,43 @@ static void errors_tell(void **state)
 	assert_int_equal(xf_fail(NULL, -2, "nobody listens"), -2);
 }
 
+static void buffers_hold_what_was_added(void **state)
+{
+	struct xf_buffer buffer = {0};
+	uint8_t bytes[3000];
+
+	(void)state;
+	assert_int_equal(xf_buffer_add(&buffer, NULL, 0), 0);
+	for (uint8_t i = 1; i <= 5; i++) {
+		memset(bytes, i, sizeof(bytes));
+		assert_int_equal(xf_buffer_add(&buffer, bytes, sizeof(bytes)), 0);
+	}
+	assert_int_equal(buffer.used, 15000);
+	for (size_t i = 0; i < buffer.used; i++)
+		assert_int_equal(buffer.bytes[i], i / sizeof(bytes) + 1);
+	xf_buffer_free(&buffer);
+	assert_null(buffer.bytes);
+	assert_int_equal(buffer.used, 0);
+}
+
+static void arrays_have_room_for_one_more(void **state)
+{
+	uint32_t *array = NULL;
+	size_t allocated = 0;
+	size_t most = UINT32_MAX / 2;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		assert_true(xf_make_room(&array, i, &allocated, sizeof(*array)));
+		assert_true(allocated > i);
+		array[i] = i;
+	}
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(array[i], i);
+	assert_false(xf_make_room(&array, most, &most, sizeof(*array)));
+	free(array);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -89,6 +128,8 @@ int main(void)
 	        cmocka_unit_test(failure_lasts),
 	        cmocka_unit_test(ends_are_proven),
 	        cmocka_unit_test(errors_tell),
+	        cmocka_unit_test(buffers_hold_what_was_added),
+	        cmocka_unit_test(arrays_have_room_for_one_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
