@@ -2,6 +2,7 @@
 #include "output/text.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
@@ -195,6 +196,16 @@ const char *xf_text_time(uint64_t time, char text[32])
 	if (time && gmtime_r(&seconds, &broken))
 		strftime(text, 32, "%Y-%m-%d %H:%M:%S UTC", &broken);
 	return text;
+}
+
+void xf_text_append(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + used, size - used, format, arguments);
+	va_end(arguments);
 }
 
 double xf_percent(uint64_t part, uint64_t whole)

@@ -43,6 +43,13 @@ const char *xf_text_count(uint64_t count, char text[32]);
 /* Nanoseconds since 1970 as "2026-11-30 04:13:07 UTC". Return: @text; "" for 0. */
 const char *xf_text_time(uint64_t time, char text[32]);
 
+/* Appends to @text, which holds @size bytes, as much as fits. */
+void xf_text_append(char *text, size_t size, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/* The same to an array. */
+#define XF_TEXT_APPEND(array, ...) xf_text_append((array), sizeof(array), __VA_ARGS__)
+
 /* @part of @whole in percent; 0 where @whole is. */
 double xf_percent(uint64_t part, uint64_t whole);
 

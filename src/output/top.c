@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +13,6 @@
 #define NANOSECONDS 1000000000ull
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
-
-static void append(char *text, size_t size, const char *format, ...)
-        __attribute__((format(printf, 3, 4)));
-static void append(char *text, size_t size, const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text + used, size - used, format, arguments);
-	va_end(arguments);
-}
-
-#define APPEND(field, ...) append((field), sizeof(field), __VA_ARGS__)
 
 static const struct xf_profile_counts no_counts;
 
@@ -71,12 +56,12 @@ static void tell_title(const struct xf_top_moment *moment, struct xf_top_facts *
 	char time[32];
 
 	if (xf_text_time(moment->time, time)[0])
-		APPEND(facts->title, "%s, ", time);
-	APPEND(facts->title, "%.200s", interval->host[0] ? interval->host : "unnamed host");
+		XF_TEXT_APPEND(facts->title, "%s, ", time);
+	XF_TEXT_APPEND(facts->title, "%.200s", interval->host[0] ? interval->host : "unnamed host");
 	if (interval->xen_version[0])
-		APPEND(facts->title, ", Xen %.100s", interval->xen_version);
-	APPEND(facts->title, ", %zu pCPU%s", interval->nr_pcpus,
-	       interval->nr_pcpus == 1 ? "" : "s");
+		XF_TEXT_APPEND(facts->title, ", Xen %.100s", interval->xen_version);
+	XF_TEXT_APPEND(facts->title, ", %zu pCPU%s", interval->nr_pcpus,
+	               interval->nr_pcpus == 1 ? "" : "s");
 }
 
 static void tell_samples(const struct xf_top_moment *moment, struct xf_top_facts *facts)
@@ -86,14 +71,14 @@ static void tell_samples(const struct xf_top_moment *moment, struct xf_top_facts
 	uint64_t samples = samples_of(interval);
 	char text[32];
 
-	APPEND(facts->samples, "%s in %.1f s", xf_text_count(samples, text),
-	       (double)moment->nanoseconds / (double)NANOSECONDS);
+	XF_TEXT_APPEND(facts->samples, "%s in %.1f s", xf_text_count(samples, text),
+	               (double)moment->nanoseconds / (double)NANOSECONDS);
 	if (interval->frequency)
-		APPEND(facts->samples, " at %" PRIu64 " Hz", interval->frequency);
+		XF_TEXT_APPEND(facts->samples, " at %" PRIu64 " Hz", interval->frequency);
 	if (samples)
-		APPEND(facts->samples, " (guests %.1f%%, Xen %.1f%%, idle %.1f%%)",
-		       xf_percent(counts->guest, samples), xf_percent(counts->xen, samples),
-		       xf_percent(counts->idle, samples));
+		XF_TEXT_APPEND(facts->samples, " (guests %.1f%%, Xen %.1f%%, idle %.1f%%)",
+		               xf_percent(counts->guest, samples), xf_percent(counts->xen, samples),
+		               xf_percent(counts->idle, samples));
 }
 
 static void tell_quality(const struct xf_live_interval *interval, struct xf_top_facts *facts)
@@ -101,22 +86,23 @@ static void tell_quality(const struct xf_live_interval *interval, struct xf_top_
 	const struct xf_profile_counts *counts = counts_of(interval);
 	char text[32];
 
-	APPEND(facts->quality, "lost %s, ", xf_text_count(interval->lost, text));
+	XF_TEXT_APPEND(facts->quality, "lost %s, ", xf_text_count(interval->lost, text));
 	if (interval->skipped)
-		APPEND(facts->quality, "skipped %s, ", xf_text_count(interval->skipped, text));
-	APPEND(facts->quality, "incomplete %s", xf_text_count(counts->incomplete, text));
+		XF_TEXT_APPEND(facts->quality, "skipped %s, ",
+		               xf_text_count(interval->skipped, text));
+	XF_TEXT_APPEND(facts->quality, "incomplete %s", xf_text_count(counts->incomplete, text));
 	if (counts->incomplete)
-		APPEND(facts->quality, " (%.1f%% of Xen's)",
-		       xf_percent(counts->incomplete, counts->xen));
+		XF_TEXT_APPEND(facts->quality, " (%.1f%% of Xen's)",
+		               xf_percent(counts->incomplete, counts->xen));
 	if (counts->kernel_incomplete)
-		APPEND(facts->quality, ", guest kernel incomplete %s",
-		       xf_text_count(counts->kernel_incomplete, text));
+		XF_TEXT_APPEND(facts->quality, ", guest kernel incomplete %s",
+		               xf_text_count(counts->kernel_incomplete, text));
 	if (counts->switched_away)
-		APPEND(facts->quality, ", guest switched away %s",
-		       xf_text_count(counts->switched_away, text));
+		XF_TEXT_APPEND(facts->quality, ", guest switched away %s",
+		               xf_text_count(counts->switched_away, text));
 	if (interval->left_out)
-		APPEND(facts->quality, ", too much to show: %" PRIu64 " KiB left out",
-		       interval->left_out >> 10);
+		XF_TEXT_APPEND(facts->quality, ", too much to show: %" PRIu64 " KiB left out",
+		               interval->left_out >> 10);
 }
 
 static void tell_cost(const struct xf_top_moment *moment, struct xf_top_facts *facts)
@@ -124,12 +110,14 @@ static void tell_cost(const struct xf_top_moment *moment, struct xf_top_facts *f
 	const struct xf_live_interval *interval = moment->interval;
 	const struct xf_profile_counts *counts = counts_of(interval);
 
-	APPEND(facts->cost, "%.0f samples/s, ", per_second(counts->guest + counts->xen, moment));
-	APPEND(facts->cost, "agent %.1f%%, ",
-	       xf_percent(agents_samples(interval->profile), samples_of(interval)));
-	APPEND(facts->cost, "%.1f KiB/s, ", per_second(interval->bytes, moment) / 1024);
-	APPEND(facts->cost, "%.1f%% of a CPU %s", xf_percent(moment->own_cpu, moment->nanoseconds),
-	       moment->records ? "in dom0" : "for this view");
+	XF_TEXT_APPEND(facts->cost, "%.0f samples/s, ",
+	               per_second(counts->guest + counts->xen, moment));
+	XF_TEXT_APPEND(facts->cost, "agent %.1f%%, ",
+	               xf_percent(agents_samples(interval->profile), samples_of(interval)));
+	XF_TEXT_APPEND(facts->cost, "%.1f KiB/s, ", per_second(interval->bytes, moment) / 1024);
+	XF_TEXT_APPEND(facts->cost, "%.1f%% of a CPU %s",
+	               xf_percent(moment->own_cpu, moment->nanoseconds),
+	               moment->records ? "in dom0" : "for this view");
 }
 
 void xf_top_facts_of(const struct xf_top_moment *moment, struct xf_top_facts *facts)
