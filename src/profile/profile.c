@@ -418,15 +418,15 @@ static int push_process(struct builder *builder, const struct xf_record *record,
 {
 	const struct xf_profile_options *options = builder->options;
 	const struct xf_sample *sample = &record->sample;
-	enum xf_switching switching = record->guest.nr
-	                                      ? xf_guest_frames_switching(builder->guest_frames)
-	                                      : XF_NOT_SWITCHING;
+	enum xf_switching switching = XF_NOT_SWITCHING;
 	struct xf_process process = {0};
 	const char *name = XF_PROCESS_UNKNOWN;
 	char text[128];
 
 	if (sample->domid != XF_DOMID_CONTROL || !xf_processes_recorded(builder->processes))
 		return 0;
+	if (record->guest.nr)
+		switching = xf_guest_frames_switching(builder->guest_frames);
 	if (xf_processes_running(builder->processes, sample->vcpu, sample->tsc, switching,
 	                         &process))
 		name = xf_process_label(&process, options->by_process, text);
@@ -489,7 +489,9 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		return code;
 	if (!group)
 		return 0;
-	if (!idle && record->guest.nr)
+	/* Its stacks tell the control domain's process also where they are not shown. */
+	if (!idle && record->guest.nr &&
+	    (!builder->options->without_guests || sample->domid == XF_DOMID_CONTROL))
 		code = xf_guest_frames_walk(builder->guest_frames, record);
 	if (!code && !idle)
 		code = push_process(builder, record, group, &node);
