@@ -389,21 +389,28 @@ static void a_clock_that_changes_its_pace_is_doubted_there(void **state)
 	xf_clock_free(&clock);
 }
 
-static void near_a_switch_nobody_is_known_where_the_clock_is_doubted(void **state)
+/* The clock's pace changes near 370 ms, where "other" takes over from "one". */
+static void begin_uneven(struct made *made)
 {
 	const struct xf_clock_pair uneven[] = {
 	        {.tsc = TSC(300 * MS), .time = 300 * MS, .width = 40},
 	        {.tsc = TSC(400 * MS), .time = 420 * MS, .width = 40},
 	        {.tsc = TSC(500 * MS), .time = 560 * MS, .width = 40}};
+
+	begin(made);
+	assert_int_equal(xf_recording_write_clock(made->writer, uneven, 3), 0);
+	exists(made, 0, 100, 100, "one");
+	exists(made, 0, 200, 200, "other");
+	runs(made, 0, 0, 100, 100);
+	runs(made, 0, 370 * MS, 200, 200);
+}
+
+static void near_a_switch_nobody_is_known_where_the_clock_is_doubted(void **state)
+{
 	struct made made = {0};
 
 	(void)state;
-	begin(&made);
-	assert_int_equal(xf_recording_write_clock(made.writer, uneven, 3), 0);
-	exists(&made, 0, 100, 100, "one");
-	exists(&made, 0, 200, 200, "other");
-	runs(&made, 0, 0, 100, 100);
-	runs(&made, 0, 370 * MS, 200, 200);
+	begin_uneven(&made);
 	finish(&made);
 	expect(&made, 0, 340 * MS, 100, "one");
 	expect_nobody(&made, 0, 355 * MS);
@@ -448,19 +455,10 @@ static void in_a_switch_the_next_thread_runs(void **state)
 /* The clock may have told too late by 10 ms there. */
 static void a_switch_that_was_just_told_counts_where_the_clock_is_doubted(void **state)
 {
-	const struct xf_clock_pair uneven[] = {
-	        {.tsc = TSC(300 * MS), .time = 300 * MS, .width = 40},
-	        {.tsc = TSC(400 * MS), .time = 420 * MS, .width = 40},
-	        {.tsc = TSC(500 * MS), .time = 560 * MS, .width = 40}};
 	struct made made = {0};
 
 	(void)state;
-	begin(&made);
-	assert_int_equal(xf_recording_write_clock(made.writer, uneven, 3), 0);
-	exists(&made, 0, 100, 100, "one");
-	exists(&made, 0, 200, 200, "other");
-	runs(&made, 0, 0, 100, 100);
-	runs(&made, 0, 370 * MS, 200, 200);
+	begin_uneven(&made);
 	runs(&made, 0, 420 * MS, 100, 100);
 	finish(&made);
 	/* 360 ms by the TSC are 372 by the clock. */
