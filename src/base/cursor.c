@@ -64,6 +64,47 @@ uint64_t xf_cursor_u64(struct xf_cursor *cursor)
 	return le64toh(value);
 }
 
+/* The bits of a number of variable length, in *@nr how many were given, in *@last the last byte. */
+static uint64_t take_leb(struct xf_cursor *cursor, unsigned int *nr, uint8_t *last)
+{
+	uint64_t value = 0;
+
+	*nr = 0;
+	do {
+		*last = xf_cursor_u8(cursor);
+		if (*nr < 64)
+			value |= (uint64_t)(*last & 0x7f) << *nr;
+		*nr += 7;
+	} while (*last & 0x80 && *nr < 70);
+	if (*last & 0x80)
+		cursor->failed = true;
+	return cursor->failed ? 0 : value;
+}
+
+uint64_t xf_cursor_uleb(struct xf_cursor *cursor)
+{
+	unsigned int nr;
+	uint8_t last;
+	uint64_t value = take_leb(cursor, &nr, &last);
+
+	if (nr > 64 && last > 1)
+		cursor->failed = true;
+	return cursor->failed ? 0 : value;
+}
+
+int64_t xf_cursor_sleb(struct xf_cursor *cursor)
+{
+	unsigned int nr;
+	uint8_t last;
+	uint64_t value = take_leb(cursor, &nr, &last);
+
+	if (nr > 64 && last != 0 && last != 0x7f)
+		cursor->failed = true;
+	if (nr < 64 && last & 0x40)
+		value |= UINT64_MAX << nr;
+	return cursor->failed ? 0 : (int64_t)value;
+}
+
 const char *xf_cursor_string(struct xf_cursor *cursor)
 {
 	const uint8_t *start = cursor->bytes + cursor->position;

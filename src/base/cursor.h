@@ -33,6 +33,11 @@ uint16_t xf_cursor_u16(struct xf_cursor *cursor);
 uint32_t xf_cursor_u32(struct xf_cursor *cursor);
 uint64_t xf_cursor_u64(struct xf_cursor *cursor);
 
+/* The next number of DWARF's variable length (DWARF 5, 7.6), unsigned and signed; 0 and failed
+ * where bytes are missing or it has more than 64 bits. */
+uint64_t xf_cursor_uleb(struct xf_cursor *cursor);
+int64_t xf_cursor_sleb(struct xf_cursor *cursor);
+
 /* Return: the NUL-terminated string here, borrowed, and moves past its NUL; NULL and failed where
  * no NUL is left. */
 const char *xf_cursor_string(struct xf_cursor *cursor);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Call frame information: what the compiler, or whoever wrote the assembly, says of the frames in
- * an ELF file, in .eh_frame or .debug_frame. elfutils' libdw interprets it. Pure.
+ * an ELF file, in .eh_frame or .debug_frame. Pure.
  */
 #ifndef XF_UNWIND_CFI_H
 #define XF_UNWIND_CFI_H
@@ -35,6 +35,6 @@ int xf_cfi_open(const struct xf_elf *elf, enum xf_cfi_section which, struct xf_c
 void xf_cfi_close(struct xf_cfi *cfi);
 
 /* The row for the instruction at @address; where the file says nothing of it, an undefined one. */
-struct xf_unwind_row xf_cfi_row(struct xf_cfi *cfi, uint64_t address);
+struct xf_unwind_row xf_cfi_row(const struct xf_cfi *cfi, uint64_t address);
 
 #endif

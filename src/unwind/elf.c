@@ -234,9 +234,32 @@ void xf_elf_close(struct xf_elf *elf)
 	*elf = (struct xf_elf){0};
 }
 
+/* Return: whether @section can be read as it is, or could be decompressed. libelf refuses one that
+ * says it becomes larger than compression can make it. */
+static bool decompress(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+{
+	if (header->sh_flags & SHF_COMPRESSED)
+		return elf_compress(section, 0, 0) >= 0;
+	return strncmp(name, ".zdebug", 7) != 0 || elf_compress_gnu(section, 0, 0) >= 0;
+}
+
+static bool read_section(Elf_Scn *found, const char *name, struct xf_elf_section *section)
+{
+	GElf_Shdr header;
+	Elf_Data *data;
+
+	if (!gelf_getshdr(found, &header) || header.sh_type == SHT_NOBITS ||
+	    !decompress(found, &header, name))
+		return false;
+	data = elf_rawdata(found, NULL);
+	if (data == NULL || data->d_buf == NULL || data->d_size == 0)
+		return false;
+	*section = (struct xf_elf_section){data->d_buf, data->d_size, header.sh_addr};
+	return true;
+}
+
 bool xf_elf_section(const struct xf_elf *elf, const char *name, struct xf_elf_section *section)
 {
-	const uint8_t *file = elf->file;
 	Elf_Scn *found = NULL;
 	GElf_Shdr header;
 	size_t names;
@@ -248,13 +271,8 @@ bool xf_elf_section(const struct xf_elf *elf, const char *name, struct xf_elf_se
 
 		if (gelf_getshdr(found, &header))
 			its = elf_strptr(elf->elf, names, header.sh_name);
-		if (its == NULL || strcmp(its, name) != 0 || header.sh_type == SHT_NOBITS ||
-		    header.sh_size == 0 || header.sh_offset > elf->file_size ||
-		    header.sh_size > elf->file_size - header.sh_offset)
-			continue;
-		*section = (struct xf_elf_section){file + header.sh_offset, header.sh_size,
-		                                   header.sh_addr};
-		return true;
+		if (its != NULL && strcmp(its, name) == 0 && read_section(found, name, section))
+			return true;
 	}
 	return false;
 }

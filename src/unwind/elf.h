@@ -26,7 +26,7 @@ struct xf_elf {
 };
 
 struct xf_elf_section {
-	const void *bytes; /* borrowed from the file */
+	const void *bytes; /* borrowed: the file's own, or libelf's where they were compressed */
 	size_t size;
 	uint64_t address;
 };
@@ -38,7 +38,8 @@ struct xf_elf_section {
 int xf_elf_open(const void *bytes, size_t size, struct xf_elf *elf, struct xf_error *error);
 void xf_elf_close(struct xf_elf *elf);
 
-/* Return: whether there is a section @name with content, in *@section. */
+/* Return: whether there is a section @name with content, in *@section; one that is compressed is
+ * decompressed. Its bytes live as long as @elf. */
 bool xf_elf_section(const struct xf_elf *elf, const char *name, struct xf_elf_section *section);
 
 #endif

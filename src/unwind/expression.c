@@ -3,6 +3,8 @@
 
 #include <dwarf.h>
 
+#include "base/cursor.h"
+
 #define DEPTH 16
 
 struct stack {
@@ -28,6 +30,11 @@ static struct xf_term pop(struct stack *stack)
 	return stack->terms[--stack->count];
 }
 
+static void push_cfa(struct stack *stack)
+{
+	push(stack, (struct xf_term){.kind = XF_TERM_REGISTER, .reg = XF_DWARF_CFA});
+}
+
 static void push_constant(struct stack *stack, int64_t value)
 {
 	push(stack, (struct xf_term){.kind = XF_TERM_CONSTANT, .offset = value});
@@ -36,14 +43,14 @@ static void push_constant(struct stack *stack, int64_t value)
 /* RIP is known: it is where the rule is asked for. */
 static void push_register(struct stack *stack, uint64_t reg, int64_t offset, uint64_t rip)
 {
-	struct xf_term term = {.kind = XF_TERM_REGISTER, .reg = reg, .offset = offset};
+	struct xf_term term = {.kind = XF_TERM_REGISTER, .reg = (uint8_t)reg, .offset = offset};
 
+	if (reg > XF_DWARF_RIP)
+		stack->failed = true;
 	if (reg == XF_DWARF_RIP)
 		term = (struct xf_term){.kind = XF_TERM_CONSTANT,
 		                        .offset = (int64_t)(rip + (uint64_t)offset),
 		                        .has_moved = true};
-	else if (reg > XF_DWARF_RIP && reg != XF_DWARF_CFA)
-		stack->failed = true;
 	push(stack, term);
 }
 
@@ -115,47 +122,91 @@ static void combine(struct stack *stack, unsigned int atom)
 	push(stack, left);
 }
 
-static bool is_constant(unsigned int atom)
+/* Return: whether @atom is of a constant, in *@value. */
+static bool read_constant(struct xf_cursor *bytes, unsigned int atom, int64_t *value)
 {
-	return atom == DW_OP_addr || (atom >= DW_OP_const1u && atom <= DW_OP_consts);
+	switch (atom) {
+	case DW_OP_const1u:
+		*value = xf_cursor_u8(bytes);
+		return true;
+	case DW_OP_const1s:
+		*value = (int64_t)((uint64_t)xf_cursor_u8(bytes) << 56) >> 56;
+		return true;
+	case DW_OP_const2u:
+		*value = xf_cursor_u16(bytes);
+		return true;
+	case DW_OP_const2s:
+		*value = (int16_t)xf_cursor_u16(bytes);
+		return true;
+	case DW_OP_const4u:
+		*value = xf_cursor_u32(bytes);
+		return true;
+	case DW_OP_const4s:
+		*value = (int32_t)xf_cursor_u32(bytes);
+		return true;
+	case DW_OP_addr:
+	case DW_OP_const8u:
+	case DW_OP_const8s:
+		*value = (int64_t)xf_cursor_u64(bytes);
+		return true;
+	case DW_OP_constu:
+		*value = (int64_t)xf_cursor_uleb(bytes);
+		return true;
+	case DW_OP_consts:
+		*value = xf_cursor_sleb(bytes);
+		return true;
+	default:
+		*value = atom - DW_OP_lit0;
+		return atom >= DW_OP_lit0 && atom <= DW_OP_lit31;
+	}
 }
 
-static void apply(struct stack *stack, const Dwarf_Op *op, uint64_t rip)
+static void apply_bregx(struct stack *stack, struct xf_cursor *bytes, uint64_t rip)
 {
-	unsigned int atom = op->atom;
+	uint64_t reg = xf_cursor_uleb(bytes);
 
-	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
-		push_constant(stack, atom - DW_OP_lit0);
-	else if (is_constant(atom))
-		push_constant(stack, (int64_t)op->number);
+	push_register(stack, reg, xf_cursor_sleb(bytes), rip);
+}
+
+static void add_unsigned(struct stack *stack, struct xf_cursor *bytes)
+{
+	struct xf_term term = pop(stack);
+
+	add(&term, (int64_t)xf_cursor_uleb(bytes));
+	push(stack, term);
+}
+
+static void apply(struct stack *stack, struct xf_cursor *bytes, uint64_t rip)
+{
+	unsigned int atom = xf_cursor_u8(bytes);
+	int64_t value;
+
+	if (read_constant(bytes, atom, &value))
+		push_constant(stack, value);
 	else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
-		push_register(stack, atom - DW_OP_breg0, (int64_t)op->number, rip);
+		push_register(stack, atom - DW_OP_breg0, xf_cursor_sleb(bytes), rip);
 	else if (atom == DW_OP_bregx)
-		push_register(stack, op->number, (int64_t)op->number2, rip);
-	else if (atom == DW_OP_call_frame_cfa)
-		push_register(stack, XF_DWARF_CFA, 0, rip);
-	else if (atom == DW_OP_plus_uconst && stack->count != 0)
-		add(&stack->terms[stack->count - 1], (int64_t)op->number);
+		apply_bregx(stack, bytes, rip);
+	else if (atom == DW_OP_plus_uconst)
+		add_unsigned(stack, bytes);
 	else if (atom == DW_OP_deref)
 		push_word(stack);
 	else if (atom != DW_OP_nop)
 		combine(stack, atom);
 }
 
-bool xf_expression_evaluate(const Dwarf_Op *ops, size_t nr, uint64_t rip, struct xf_term *result)
+bool xf_expression_evaluate(const uint8_t *bytes, size_t size, bool from_cfa, uint64_t rip,
+                            struct xf_term *result)
 {
+	struct xf_cursor cursor = xf_cursor_over(bytes, size);
 	struct stack stack = {0};
-	bool is_value = false;
 
-	for (size_t i = 0; i < nr && !stack.failed; i++) {
-		if (is_value)
-			return false;
-		if (ops[i].atom == DW_OP_stack_value)
-			is_value = true;
-		else
-			apply(&stack, &ops[i], rip);
-	}
+	if (size > XF_MOST_EXPRESSION_BYTES)
+		return false;
+	if (from_cfa)
+		push_cfa(&stack);
+	while (xf_cursor_left(&cursor) != 0 && !stack.failed)
+		apply(&stack, &cursor, rip);
 	*result = pop(&stack);
-	result->is_value = is_value;
-	return !stack.failed;
+	return !stack.failed && !cursor.failed;
 }

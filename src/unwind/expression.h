@@ -6,7 +6,6 @@
 #ifndef XF_UNWIND_EXPRESSION_H
 #define XF_UNWIND_EXPRESSION_H
 
-#include <elfutils/libdw.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +31,15 @@ struct xf_term {
 	int64_t offset, addend;
 };
 
-/* Works out @ops for an instruction at @rip. Return: false where it comes to something else. */
-bool xf_expression_evaluate(const Dwarf_Op *ops, size_t nr, uint64_t rip, struct xf_term *result);
+/* Longer ones are none that a compiler or linker writes. */
+#define XF_MOST_EXPRESSION_BYTES 256
+
+/*
+ * Works out the expression in @bytes for an instruction at @rip; one that begins @from_cfa finds
+ * the canonical frame address on the stack, as rules of registers do. Where the result is of one
+ * kind for one @rip it is so for each. Return: false where it comes to something else.
+ */
+bool xf_expression_evaluate(const uint8_t *bytes, size_t size, bool from_cfa, uint64_t rip,
+                            struct xf_term *result);
 
 #endif

@@ -28,6 +28,59 @@ static void values_are_little_endian(void **state)
 	assert_false(cursor.failed);
 }
 
+#define ULEB(...)                                                                                  \
+	read_uleb((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), &failed)
+#define SLEB(...)                                                                                  \
+	read_sleb((const uint8_t[]){__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__}), &failed)
+
+static uint64_t read_uleb(const uint8_t *bytes, size_t size, bool *failed)
+{
+	struct xf_cursor cursor = xf_cursor_over(bytes, size);
+	uint64_t value = xf_cursor_uleb(&cursor);
+
+	*failed = cursor.failed || xf_cursor_left(&cursor) != 0;
+	return value;
+}
+
+static int64_t read_sleb(const uint8_t *bytes, size_t size, bool *failed)
+{
+	struct xf_cursor cursor = xf_cursor_over(bytes, size);
+	int64_t value = xf_cursor_sleb(&cursor);
+
+	*failed = cursor.failed || xf_cursor_left(&cursor) != 0;
+	return value;
+}
+
+/* Values of DWARF 5's tables C.1 and C.2, and those at the ends. */
+static void numbers_of_variable_length(void **state)
+{
+	bool failed;
+
+	(void)state;
+	assert_true(ULEB(2) == 2 && !failed);
+	assert_true(ULEB(0x80, 0x01) == 128 && !failed);
+	assert_true(ULEB(0xb9, 0x64) == 12857 && !failed);
+	assert_true(ULEB(0x80, 0x80, 0) == 0 && !failed);
+	assert_true(ULEB(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1) == UINT64_MAX &&
+	            !failed);
+	assert_true(SLEB(2) == 2 && !failed);
+	assert_true(SLEB(0x7e) == -2 && !failed);
+	assert_true(SLEB(0xff, 0x00) == 127 && !failed);
+	assert_true(SLEB(0x81, 0x7f) == -127 && !failed);
+	assert_true(SLEB(0xff, 0x7e) == -129 && !failed);
+	assert_true(SLEB(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f) == INT64_MIN &&
+	            !failed);
+	assert_true(SLEB(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0) == INT64_MAX &&
+	            !failed);
+	/* Too large, and cut off. */
+	assert_true(ULEB(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2) == 0 && failed);
+	assert_true(SLEB(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1) == 0 && failed);
+	assert_true(ULEB(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0) == 0 &&
+	            failed);
+	assert_true(ULEB(0x80) == 0 && failed);
+	assert_true(SLEB(0xff) == 0 && failed);
+}
+
 static void failure_lasts(void **state)
 {
 	static const uint8_t bytes[] = {1, 2, 3};
@@ -125,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(values_are_little_endian),
+	        cmocka_unit_test(numbers_of_variable_length),
 	        cmocka_unit_test(failure_lasts),
 	        cmocka_unit_test(ends_are_proven),
 	        cmocka_unit_test(errors_tell),

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "unit/expect_row.h"
 #include "unwind/cfi.h"
@@ -58,6 +59,7 @@ struct made {
 	size_t size;
 	uint8_t frames[512];
 	size_t frames_size;
+	uint64_t frames_flags; /* of the section */
 	struct xf_elf elf;
 };
 
@@ -144,6 +146,7 @@ static void finish(struct made *made, const char *name)
 	                              .sh_size = sizeof(code)};
 	sections[RULES] = (Elf64_Shdr){.sh_name = 7,
 	                               .sh_type = SHT_PROGBITS,
+	                               .sh_flags = made->frames_flags,
 	                               .sh_addr = FRAMES,
 	                               .sh_offset = add(made, made->frames, made->frames_size),
 	                               .sh_size = made->frames_size};
@@ -249,6 +252,22 @@ static void test_rule_by_address(void **state)
 	for (uint32_t i = 0; i < CODE_BYTES; i++)
 		expect_row(table, CODE + i, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP,
 		           i % 16 >= 11 ? 16 : 8, 0, XF_RBP_SAME, 0);
+	end(&made, table);
+}
+
+/* The same of where RBP lies. */
+static void test_saved_rbp_by_address(void **state)
+{
+	static const uint8_t rules[] = {
+	        EXPRESSION, RBP, 9, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22,
+	};
+	struct made made;
+	struct xf_unwind_table *table = BUILD(&made, rules);
+
+	(void)state;
+	for (uint32_t i = 0; i < CODE_BYTES; i++)
+		expect_row(table, CODE + i, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 8, 0,
+		           XF_RBP_AT_BASE, i % 16 >= 11 ? 8 : 0);
 	end(&made, table);
 }
 
@@ -365,6 +384,38 @@ static void test_damage(void **state)
 	}
 }
 
+/* As debug packages have it; it is read twice. */
+static void test_compressed_rules(void **state)
+{
+	static const uint8_t rules[] = {ADVANCE | 1, DEF_CFA_OFFSET, 16};
+	struct made made = {0}, packed = {0};
+	Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB, .ch_addralign = 1};
+	uLongf size = sizeof(packed.frames) - sizeof(header);
+	struct xf_unwind_table *table;
+	struct xf_error error;
+
+	(void)state;
+	put_cie(&made);
+	put_fde(&made, rules, sizeof(rules));
+	header.ch_size = made.frames_size;
+	memcpy(packed.frames, &header, sizeof(header));
+	assert_int_equal(
+	        compress(packed.frames + sizeof(header), &size, made.frames, made.frames_size),
+	        Z_OK);
+	packed.frames_size = sizeof(header) + size;
+	packed.frames_flags = SHF_COMPRESSED;
+	finish(&packed, ".debug_frame");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(xf_cfi_table(&packed.elf, XF_CFI_DEBUG_FRAME,
+		                              &packed.elf.pieces[0].code, &table, &error),
+		                 0);
+		expect_row(table, CODE + 1, XF_ROW_CALL, XF_BASE_REGISTER, XF_REG_RSP, 16, 0,
+		           XF_RBP_SAME, 0);
+		xf_unwind_table_free(table);
+	}
+	xf_elf_close(&packed.elf);
+}
+
 static void test_no_rules(void **state)
 {
 	struct xf_unwind_table *table;
@@ -463,9 +514,11 @@ int main(void)
 	        cmocka_unit_test(test_usual_rules),
 	        cmocka_unit_test(test_realigned_frame),
 	        cmocka_unit_test(test_rule_by_address),
+	        cmocka_unit_test(test_saved_rbp_by_address),
 	        cmocka_unit_test(test_ends),
 	        cmocka_unit_test(test_what_a_row_cannot_hold),
 	        cmocka_unit_test(test_damage),
+	        cmocka_unit_test(test_compressed_rules),
 	        cmocka_unit_test(test_no_rules),
 	        cmocka_unit_test(test_choice),
 	        cmocka_unit_test(test_frame_pointers_are_marked),
