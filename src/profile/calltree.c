@@ -24,6 +24,11 @@ struct xf_calltree {
 	struct xf_node *nodes;
 	size_t nr_nodes;
 	size_t allocated_nodes;
+	/* Of each node, of all frames from the root to it: what it is found by. That a child's
+	   follows from its parent's alone lets a whole stack's be known before the first one is
+	   looked up. */
+	uint32_t *paths;
+	size_t allocated_paths;
 	struct xf_index node_index;
 	/* Once finished: all nodes but the root, by parent and then in order. The children of node
 	   n are ordered[first[n]] to ordered[first[n + 1]], exclusive. */
@@ -59,11 +64,13 @@ struct xf_calltree *xf_calltree_new(void)
 	if (!tree)
 		return NULL;
 	if (xf_calltree_frame(tree, XF_FRAME_ROOT, "", &frame) ||
-	    reserve((void **)&tree->nodes, &tree->allocated_nodes, 1, sizeof(*tree->nodes))) {
+	    reserve((void **)&tree->nodes, &tree->allocated_nodes, 1, sizeof(*tree->nodes)) ||
+	    reserve((void **)&tree->paths, &tree->allocated_paths, 1, sizeof(*tree->paths))) {
 		xf_calltree_free(tree);
 		return NULL;
 	}
 	tree->nodes[0] = (struct xf_node){0};
+	tree->paths[0] = 0;
 	tree->nr_nodes = 1;
 	return tree;
 }
@@ -86,6 +93,7 @@ void xf_calltree_free(struct xf_calltree *tree)
 	free(tree->frames);
 	free(tree->arena);
 	free(tree->nodes);
+	free(tree->paths);
 	xf_index_free(&tree->frame_index);
 	xf_index_free(&tree->node_index);
 	free(tree);
@@ -137,11 +145,36 @@ int xf_calltree_frame_at(struct xf_calltree *tree, enum xf_frame_kind kind, cons
 	return 0;
 }
 
-int xf_calltree_child(struct xf_calltree *tree, struct xf_node_id parent, struct xf_frame_id frame,
-                      struct xf_node_id *child)
+static uint32_t child_path(uint32_t path, struct xf_frame_id frame)
 {
-	uint64_t hash = xf_hash_mix(0, (uint64_t)parent.index << 32 | frame.index);
-	struct xf_index_probe probe = xf_index_probe(&tree->node_index, hash);
+	uint64_t hash = xf_hash_mix(path, frame.index);
+
+	return (uint32_t)(hash ^ (hash >> 32));
+}
+
+/* Makes a node that there is not. */
+static int add_child(struct xf_calltree *tree, struct xf_node_id parent, struct xf_frame_id frame,
+                     uint32_t path, struct xf_node_id *child)
+{
+	if (reserve((void **)&tree->nodes, &tree->allocated_nodes, tree->nr_nodes + 1,
+	            sizeof(*tree->nodes)) ||
+	    reserve((void **)&tree->paths, &tree->allocated_paths, tree->nr_nodes + 1,
+	            sizeof(*tree->paths)) ||
+	    xf_index_add(&tree->node_index, path, (uint32_t)tree->nr_nodes))
+		return -ENOMEM;
+	forget_order(tree);
+	tree->nodes[tree->nr_nodes] = (struct xf_node){
+	        .parent = parent, .frame = frame, .depth = tree->nodes[parent.index].depth + 1};
+	tree->paths[tree->nr_nodes] = path;
+	child->index = (uint32_t)tree->nr_nodes++;
+	return 0;
+}
+
+/* The child whose path is @path. */
+static int find_child(struct xf_calltree *tree, struct xf_node_id parent, struct xf_frame_id frame,
+                      uint32_t path, struct xf_node_id *child)
+{
+	struct xf_index_probe probe = xf_index_probe(&tree->node_index, path);
 
 	while (xf_index_next(&tree->node_index, &probe)) {
 		const struct xf_node *known = &tree->nodes[probe.id];
@@ -151,15 +184,34 @@ int xf_calltree_child(struct xf_calltree *tree, struct xf_node_id parent, struct
 			return 0;
 		}
 	}
-	if (reserve((void **)&tree->nodes, &tree->allocated_nodes, tree->nr_nodes + 1,
-	            sizeof(*tree->nodes)) ||
-	    xf_index_add(&tree->node_index, hash, (uint32_t)tree->nr_nodes))
-		return -ENOMEM;
-	forget_order(tree);
-	tree->nodes[tree->nr_nodes] = (struct xf_node){
-	        .parent = parent, .frame = frame, .depth = tree->nodes[parent.index].depth + 1};
-	child->index = (uint32_t)tree->nr_nodes++;
-	return 0;
+	return add_child(tree, parent, frame, path, child);
+}
+
+int xf_calltree_child(struct xf_calltree *tree, struct xf_node_id parent, struct xf_frame_id frame,
+                      struct xf_node_id *child)
+{
+	return find_child(tree, parent, frame, child_path(tree->paths[parent.index], frame), child);
+}
+
+/* Nodes whose places memory is asked for at once. */
+#define AHEAD 32u
+
+int xf_calltree_descend(struct xf_calltree *tree, const struct xf_frame_id *frames, size_t nr,
+                        struct xf_node_id *node)
+{
+	uint32_t paths[AHEAD], path = tree->paths[node->index];
+	int code = 0;
+
+	for (size_t i = 0; !code && i < nr; i++) {
+		if (i % AHEAD == 0)
+			for (size_t next = i; next < nr && next < i + AHEAD; next++) {
+				path = child_path(path, frames[next]);
+				paths[next % AHEAD] = path;
+				xf_index_prefetch(&tree->node_index, path);
+			}
+		code = find_child(tree, *node, frames[i], paths[i % AHEAD], node);
+	}
+	return code;
 }
 
 void xf_calltree_count(struct xf_calltree *tree, struct xf_node_id node, uint64_t count)
@@ -209,40 +261,55 @@ static uint32_t *rank_frames(struct xf_calltree *tree)
 	return ranks;
 }
 
-struct sort_key {
-	uint64_t key; /* parent, then rank of the frame: distinct for each node */
-	uint32_t node;
+/* What children are put in order by. */
+struct order {
+	const struct xf_node *nodes;
+	const uint32_t *ranks; /* of frames; no two children of a node have the same frame */
 };
 
-static int compare_keys(const void *left, const void *right)
+static int compare_children(const void *left, const void *right, void *context)
 {
-	uint64_t a = ((const struct sort_key *)left)->key;
-	uint64_t b = ((const struct sort_key *)right)->key;
+	const struct order *order = context;
+	const struct xf_node_id *a = left, *b = right;
+	uint32_t one = order->ranks[order->nodes[a->index].frame.index];
+	uint32_t other = order->ranks[order->nodes[b->index].frame.index];
 
-	return a < b ? -1 : a > b;
+	return one < other ? -1 : one > other;
 }
 
-static void order_children(struct xf_calltree *tree, struct sort_key *keys, const uint32_t *ranks)
+/* Puts nodes next to their siblings: of node n's children, first[n] becomes the place of the first
+ * one. */
+static void gather_children(struct xf_calltree *tree)
 {
-	size_t nr = tree->nr_nodes - 1;
-	size_t parent = 0;
+	/* While they are placed, first[n + 1] is where n's next child goes. */
+	uint32_t *next = tree->first + 1, place = 0;
 
-	for (size_t i = 0; i < nr; i++) {
-		const struct xf_node *node = &tree->nodes[i + 1];
+	for (size_t i = 1; i < tree->nr_nodes; i++)
+		next[tree->nodes[i].parent.index]++;
+	for (size_t i = 0; i < tree->nr_nodes; i++) {
+		uint32_t nr = next[i];
 
-		keys[i] = (struct sort_key){.key = (uint64_t)node->parent.index << 32 |
-		                                   ranks[node->frame.index],
-		                            .node = (uint32_t)(i + 1)};
+		next[i] = place;
+		place += nr;
 	}
-	qsort(keys, nr, sizeof(*keys), compare_keys);
-	for (size_t i = 0; i < nr; i++) {
-		while (parent <= keys[i].key >> 32)
-			tree->first[parent++] = (uint32_t)i;
-		tree->ordered[i].index = keys[i].node;
-		tree->place[keys[i].node] = (uint32_t)i;
+	for (size_t i = 1; i < tree->nr_nodes; i++)
+		tree->ordered[next[tree->nodes[i].parent.index]++].index = (uint32_t)i;
+}
+
+static void order_children(struct xf_calltree *tree, const uint32_t *ranks)
+{
+	struct order order = {tree->nodes, ranks};
+
+	gather_children(tree);
+	for (size_t i = 0; i < tree->nr_nodes; i++) {
+		size_t nr = tree->first[i + 1] - tree->first[i];
+
+		if (nr > 1)
+			qsort_r(tree->ordered + tree->first[i], nr, sizeof(*tree->ordered),
+			        compare_children, &order);
 	}
-	while (parent <= tree->nr_nodes)
-		tree->first[parent++] = (uint32_t)nr;
+	for (size_t i = 0; i + 1 < tree->nr_nodes; i++)
+		tree->place[tree->ordered[i].index] = (uint32_t)i;
 }
 
 static void sum_up(struct xf_calltree *tree)
@@ -255,7 +322,6 @@ static void sum_up(struct xf_calltree *tree)
 
 int xf_calltree_finish(struct xf_calltree *tree)
 {
-	struct sort_key *keys = calloc(tree->nr_nodes, sizeof(*keys));
 	uint32_t *ranks = rank_frames(tree);
 	int code = -ENOMEM;
 
@@ -263,12 +329,11 @@ int xf_calltree_finish(struct xf_calltree *tree)
 	tree->ordered = calloc(tree->nr_nodes, sizeof(*tree->ordered));
 	tree->first = calloc(tree->nr_nodes + 1, sizeof(*tree->first));
 	tree->place = calloc(tree->nr_nodes, sizeof(*tree->place));
-	if (keys && ranks && tree->ordered && tree->first && tree->place) {
-		order_children(tree, keys, ranks);
+	if (ranks && tree->ordered && tree->first && tree->place) {
+		order_children(tree, ranks);
 		sum_up(tree);
 		code = 0;
 	}
-	free(keys);
 	free(ranks);
 	return code;
 }

@@ -66,6 +66,11 @@ int xf_calltree_frame_at(struct xf_calltree *tree, enum xf_frame_kind kind, cons
 int xf_calltree_child(struct xf_calltree *tree, struct xf_node_id parent, struct xf_frame_id frame,
                       struct xf_node_id *child);
 
+/* The same of all of @nr @frames, each under the one before it, the first one under *@node: faster
+ * than one by one. Return: 0, and *@node is the last one's; -ENOMEM. */
+int xf_calltree_descend(struct xf_calltree *tree, const struct xf_frame_id *frames, size_t nr,
+                        struct xf_node_id *node);
+
 /* @count more samples ended in @node. */
 void xf_calltree_count(struct xf_calltree *tree, struct xf_node_id node, uint64_t count);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "profile/format.h"
 #include "profile/parts.h"
 
@@ -122,22 +123,20 @@ static int find_group(struct xf_foreign *foreign, const struct xf_foreign_stack 
 	return 0;
 }
 
-static int push(struct xf_foreign *foreign, struct xf_node_id *node, enum xf_frame_kind kind,
-                const char *name)
+static int append(struct xf_foreign *foreign, size_t *nr, enum xf_frame_kind kind, const char *name)
 {
-	struct xf_frame_id frame;
-	int code = xf_calltree_frame(foreign->profile->tree, kind, name, &frame);
-
-	return code ? code : xf_calltree_child(foreign->profile->tree, *node, frame, node);
+	if (!xf_make_room(&foreign->path, *nr, &foreign->allocated_path, sizeof(*foreign->path)))
+		return -ENOMEM;
+	return xf_calltree_frame(foreign->profile->tree, kind, name, &foreign->path[(*nr)++]);
 }
 
-static int push_number(struct xf_foreign *foreign, struct xf_node_id *node, enum xf_frame_kind kind,
-                       const char *what, uint32_t number)
+static int append_number(struct xf_foreign *foreign, size_t *nr, enum xf_frame_kind kind,
+                         const char *what, uint32_t number)
 {
 	char name[32];
 
 	snprintf(name, sizeof(name), "%s %" PRIu32, what, number);
-	return push(foreign, node, kind, name);
+	return append(foreign, nr, kind, name);
 }
 
 /* A folded stack of one frame has no other. */
@@ -152,17 +151,18 @@ static int push_all(struct xf_foreign *foreign, const struct xf_foreign_stack *s
 	const struct xf_profile_options *options = foreign->options;
 	enum xf_frame_kind kind =
 	        strcmp(stack->domain, "Idle") == 0 ? XF_FRAME_IDLE : XF_FRAME_DOMAIN;
+	size_t nr = 0;
 	int code = 0;
 
 	if (options->by_domain && !is_alone(stack))
-		code = push(foreign, node, kind, stack->domain);
+		code = append(foreign, &nr, kind, stack->domain);
 	if (!code && options->by_vcpu)
-		code = push_number(foreign, node, XF_FRAME_VCPU, "vCPU", stack->thread);
+		code = append_number(foreign, &nr, XF_FRAME_VCPU, "vCPU", stack->thread);
 	if (!code && options->by_pcpu)
-		code = push_number(foreign, node, XF_FRAME_PCPU, "pCPU", stack->cpu);
+		code = append_number(foreign, &nr, XF_FRAME_PCPU, "pCPU", stack->cpu);
 	for (size_t i = 0; !code && i < stack->nr; i++)
-		code = push(foreign, node, stack->frames[i].kind, stack->frames[i].name);
-	return code;
+		code = append(foreign, &nr, stack->frames[i].kind, stack->frames[i].name);
+	return code ? code : xf_calltree_descend(foreign->profile->tree, foreign->path, nr, node);
 }
 
 static void count(struct xf_profile_counts *counts, const struct xf_foreign_stack *stack)
@@ -268,5 +268,6 @@ int xf_foreign_finish(struct xf_foreign *foreign, const char *host, struct xf_pr
 void xf_foreign_end(struct xf_foreign *foreign)
 {
 	xf_index_free(&foreign->group_index);
+	free(foreign->path);
 	xf_profile_free(foreign->profile);
 }

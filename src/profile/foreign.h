@@ -47,6 +47,8 @@ struct xf_foreign {
 	struct xf_profile *profile;
 	struct xf_index group_index;
 	size_t allocated_groups;
+	struct xf_frame_id *path; /* of the stack that is added */
+	size_t allocated_path;
 	bool timed;
 	uint64_t first; /* time of all, and the last */
 	uint64_t last;

@@ -57,6 +57,12 @@ static inline struct xf_index_probe xf_index_probe(const struct xf_index *index,
 	        .hash = folded, .slot = index->nr_slots ? folded & (index->nr_slots - 1) : 0};
 }
 
+/* Has memory fetch what a probe of @hash will look at, for a while from now. */
+static inline void xf_index_prefetch(const struct xf_index *index, uint64_t hash)
+{
+	__builtin_prefetch(&index->slots[xf_index_probe(index, hash).slot]);
+}
+
 /* Return: true and the next candidate in @probe->id; false when there is none left. */
 static inline bool xf_index_next(const struct xf_index *index, struct xf_index_probe *probe)
 {

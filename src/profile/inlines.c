@@ -101,15 +101,14 @@ static int look_up(struct xf_inlines *inlines, uint64_t address, struct xf_frame
 	return code;
 }
 
-int xf_inlines_push(struct xf_inlines *inlines, uint64_t address, struct xf_frame_id frame,
-                    struct xf_node_id *node)
+int xf_inlines_find(struct xf_inlines *inlines, uint64_t address, struct xf_frame_id frame,
+                    const struct xf_frame_id **frames, size_t *nr)
 {
-	struct xf_inlined known;
+	struct xf_inlined known = {0};
 	int code = look_up(inlines, address, frame, &known);
 
-	for (size_t i = 0; !code && i < known.nr; i++)
-		code = xf_calltree_child(inlines->tree, *node, inlines->inlined[known.first + i],
-		                         node);
+	*frames = inlines->inlined + known.first;
+	*nr = code ? 0 : known.nr;
 	return code;
 }
 

@@ -32,11 +32,11 @@ struct xf_inlines {
 };
 
 /*
- * @frame is that of the code at @address. Learns where its function is, and puts what is inlined
- * there above *@node, which is @frame's. Return: 0 or -ENOMEM.
+ * @frame is that of the code at @address. Learns where its function is, and what is inlined there.
+ * Return: 0, and *@frames, *@nr of them from the outermost, valid until the next call; -ENOMEM.
  */
-int xf_inlines_push(struct xf_inlines *inlines, uint64_t address, struct xf_frame_id frame,
-                    struct xf_node_id *node);
+int xf_inlines_find(struct xf_inlines *inlines, uint64_t address, struct xf_frame_id frame,
+                    const struct xf_frame_id **frames, size_t *nr);
 void xf_inlines_free(struct xf_inlines *inlines);
 
 #endif

@@ -12,23 +12,7 @@
 #include "profile/inlines.h"
 #include "profile/parts.h"
 #include "profile/processes.h"
-
-/* What makes two samples stand on the same node: their place in the tree below Xen's frames, and
-   everything that a walk looks at. */
-struct known_stack {
-	struct xf_node_id below;
-	struct xf_node_id leaf;
-	const uint8_t *raw;
-	uint16_t size;
-	bool incomplete;
-	bool unnamed;
-};
-
-struct known_frame {
-	struct xf_frame key;
-	bool entering;
-	struct xf_frame_id frame;
-};
+#include "profile/xen_frames.h"
 
 /* Where the samples of an owner go, remembered for the owners seen last. */
 struct known_owner {
@@ -53,14 +37,7 @@ struct builder {
 	struct xf_guest_frames *guest_frames;
 	struct xf_inlines inlines;
 	struct xf_processes *processes;
-	struct known_stack *stacks_known;
-	size_t nr_stacks;
-	size_t allocated_stacks;
-	struct xf_index stack_index;
-	struct known_frame *frames;
-	size_t nr_frames;
-	size_t allocated_frames;
-	struct xf_index frame_index;
+	struct xf_xen_frames *xen_frames;
 	size_t allocated_groups;
 	struct xf_index group_index;
 	uint64_t last_tsc;
@@ -242,135 +219,6 @@ static int push_owner(struct builder *builder, const struct owner *owner, struct
 	return code;
 }
 
-/* ---- Xen's frames ---------------------------------------------------------------------------- */
-
-/* Within the instruction that was interrupted, or that called. */
-static uint64_t calling(struct xf_frame frame)
-{
-	return frame.interrupted ? frame.address : frame.address - 1;
-}
-
-/* The frame that an address is shown as, remembered by address. */
-static int intern_frame(struct builder *builder, struct xf_frame frame, bool entering,
-                        struct xf_frame_id *interned)
-{
-	uint64_t hash =
-	        xf_hash_mix(xf_hash_mix(0, frame.address), frame.interrupted + 2u * entering);
-	struct xf_index_probe probe = xf_index_probe(&builder->frame_index, hash);
-	struct xf_place place;
-	int code;
-
-	while (xf_index_next(&builder->frame_index, &probe)) {
-		const struct known_frame *known = &builder->frames[probe.id];
-
-		if (known->key.address == frame.address &&
-		    known->key.interrupted == frame.interrupted && known->entering == entering) {
-			*interned = known->frame;
-			return 0;
-		}
-	}
-	xf_stacks_name(builder->tools->stacks, frame, entering, &place);
-	code = xf_calltree_frame_at(builder->tree, place.kind, place.name,
-	                            builder->options->addresses ? calling(frame) : 0, interned);
-	if (!code)
-		code = reserve((void **)&builder->frames, &builder->allocated_frames,
-		               builder->nr_frames, sizeof(*builder->frames));
-	if (!code)
-		code = xf_index_add(&builder->frame_index, hash, (uint32_t)builder->nr_frames);
-	if (!code)
-		builder->frames[builder->nr_frames++] = (struct known_frame){
-		        .key = frame, .entering = entering, .frame = *interned};
-	return code;
-}
-
-static int push_stack(struct builder *builder, const struct xf_record *record,
-                      struct known_stack *known)
-{
-	struct xf_stack stack;
-	char label[64];
-	int code = 0;
-
-	known->leaf = known->below;
-	xf_stacks_walk(builder->tools->stacks, record, &stack);
-	if (stack.incomplete) {
-		known->incomplete = true;
-		snprintf(label, sizeof(label), "[incomplete: %s]", stack.incomplete);
-		code = push(builder, &known->leaf, XF_FRAME_INCOMPLETE, label);
-	}
-	for (size_t i = stack.nr; !code && i > 0; i--) {
-		struct xf_frame_id frame;
-
-		code = intern_frame(builder, stack.frames[i - 1], stack.entering, &frame);
-		if (code)
-			break;
-		if (xf_calltree_kind(builder->tree, frame) == XF_FRAME_UNKNOWN)
-			known->unnamed = true;
-		code = xf_calltree_child(builder->tree, known->leaf, frame, &known->leaf);
-		if (!code && builder->inlines.debug)
-			code = xf_inlines_push(&builder->inlines, calling(stack.frames[i - 1]),
-			                       frame, &known->leaf);
-	}
-	return code;
-}
-
-/* What a walk looks at: flags, RIP, RSP, RBP, the stack's end, the words. */
-#define RAW_REGISTERS      offsetof(struct xf_sample, rip)
-#define RAW_REGISTER_BYTES 24u
-#define RAW_END            offsetof(struct xf_sample, stack_end)
-
-static bool same_walk(const uint8_t *a, const uint8_t *b, size_t size)
-{
-	return memcmp(a + RAW_REGISTERS, b + RAW_REGISTERS, RAW_REGISTER_BYTES) == 0 &&
-	       memcmp(a + RAW_END, b + RAW_END, 8) == 0 &&
-	       memcmp(a + offsetof(struct xf_sample, flags), b + offsetof(struct xf_sample, flags),
-	              2) == 0 &&
-	       memcmp(a + XF_SAMPLE_HEAD_BYTES, b + XF_SAMPLE_HEAD_BYTES,
-	              size - XF_SAMPLE_HEAD_BYTES) == 0;
-}
-
-static uint64_t hash_walk(const struct xf_record *record, struct xf_node_id below)
-{
-	uint64_t hash = xf_hash_mix(below.index, record->sample.flags);
-
-	hash = xf_hash_mix(hash, record->sample.rip);
-	hash = xf_hash_mix(hash, record->sample.rsp);
-	hash = xf_hash_mix(hash, record->sample.rbp);
-	hash = xf_hash_mix(hash, record->sample.stack_end);
-	for (unsigned int i = 0; i < record->nr_words; i++)
-		hash = xf_hash_mix(hash, record->storage[XF_SAMPLE_HEAD_BYTES / 8 + i]);
-	return hash;
-}
-
-/* The node of a sample in Xen above @below: most stacks have been seen before. */
-static int find_stack(struct builder *builder, const struct xf_record *record,
-                      struct xf_node_id below, struct known_stack *found)
-{
-	uint64_t hash = hash_walk(record, below);
-	struct xf_index_probe probe = xf_index_probe(&builder->stack_index, hash);
-	int code;
-
-	while (xf_index_next(&builder->stack_index, &probe)) {
-		const struct known_stack *known = &builder->stacks_known[probe.id];
-
-		if (known->below.index == below.index && known->size == record->sample.bytes &&
-		    same_walk(known->raw, record->raw, known->size)) {
-			*found = *known;
-			return 0;
-		}
-	}
-	*found = (struct known_stack){
-	        .below = below, .raw = record->raw, .size = record->sample.bytes};
-	code = push_stack(builder, record, found);
-	if (!code)
-		code = reserve((void **)&builder->stacks_known, &builder->allocated_stacks,
-		               builder->nr_stacks, sizeof(*builder->stacks_known));
-	if (!code)
-		code = xf_index_add(&builder->stack_index, hash, (uint32_t)builder->nr_stacks);
-	if (!code)
-		builder->stacks_known[builder->nr_stacks++] = *found;
-	return code;
-}
-
 /* ---- Records --------------------------------------------------------------------------------- */
 
 /* Counts @count samples of @node at @tsc. */
@@ -481,7 +329,7 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 	                      .pcpu = sample->pcpu,
 	                      .tsc = sample->tsc};
 	struct xf_profile_group *group;
-	struct known_stack stack = {0};
+	struct xf_xen_frames_pushed pushed = {0};
 	struct xf_node_id node;
 	int code = push_owner(builder, &owner, &node, &group);
 
@@ -505,11 +353,10 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		group->counts.guest++;
 		group->counts.guest_kernel += xf_sample_guest_rip(sample) >> 63;
 	} else {
-		code = find_stack(builder, record, node, &stack);
-		node = stack.leaf;
+		code = xf_xen_frames_push(builder->xen_frames, record, &node, &pushed);
 		group->counts.xen++;
-		group->counts.incomplete += stack.incomplete;
-		group->counts.unnamed += stack.unnamed;
+		group->counts.incomplete += pushed.incomplete;
+		group->counts.unnamed += pushed.unnamed;
 	}
 	return code ? code : count_at(builder, node, group, sample->tsc, 1);
 }
@@ -657,10 +504,7 @@ static void free_builder(struct builder *builder)
 	xf_guest_frames_free(builder->guest_frames);
 	xf_inlines_free(&builder->inlines);
 	xf_processes_free(builder->processes);
-	free(builder->stacks_known);
-	free(builder->frames);
-	xf_index_free(&builder->stack_index);
-	xf_index_free(&builder->frame_index);
+	xf_xen_frames_free(builder->xen_frames);
 	xf_index_free(&builder->group_index);
 }
 
@@ -680,7 +524,9 @@ static int start_builder(struct builder *builder)
 	                                       .frames = builder->options->inlines};
 	builder->guest_frames = xf_guest_frames_new(recording, builder->tools->guest_stacks,
 	                                            builder->processes, builder->tree);
-	return builder->guest_frames ? 0 : -ENOMEM;
+	builder->xen_frames = xf_xen_frames_new(builder->tools->stacks, builder->tree,
+	                                        &builder->inlines, builder->options->addresses);
+	return builder->guest_frames && builder->xen_frames ? 0 : -ENOMEM;
 }
 
 int xf_profile_tools_make(const struct xf_recording *recording, struct xf_profile_tools *tools,

@@ -296,6 +296,41 @@ static void frames_at_addresses_are_told_apart(void **state)
 	xf_calltree_free(tree);
 }
 
+/* All at once as one by one, in trees that have some of the nodes and in those that have none. */
+static void descending_is_going_from_child_to_child(void **state)
+{
+	enum {
+		LONG = 100
+	};
+	struct xf_calltree *tree = xf_calltree_new();
+	struct xf_frame_id frames[NAMES], path[LONG];
+	struct xf_node_id node, other;
+
+	(void)state;
+	for (int n = 0; n < NAMES; n++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%d", n);
+		assert_int_equal(xf_calltree_frame(tree, XF_FRAME_XEN, name, &frames[n]), 0);
+	}
+	for (int round = 0; round < 200; round++) {
+		size_t nr = (size_t)rand() % LONG, stem = nr ? (size_t)rand() % nr : 0;
+
+		for (size_t i = 0; i < nr; i++)
+			path[i] = frames[i < stem ? 0 : rand() % NAMES];
+		node = other = XF_CALLTREE_ROOT;
+		if (round % 2)
+			assert_int_equal(xf_calltree_descend(tree, path, nr, &node), 0);
+		for (size_t i = 0; i < nr; i++)
+			assert_int_equal(xf_calltree_child(tree, other, path[i], &other), 0);
+		if (!(round % 2))
+			assert_int_equal(xf_calltree_descend(tree, path, nr, &node), 0);
+		assert_int_equal(node.index, other.index);
+		assert_int_equal(xf_calltree_node(tree, node)->depth, nr);
+	}
+	xf_calltree_free(tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +338,7 @@ int main(void)
 	        cmocka_unit_test(children_are_in_order),
 	        cmocka_unit_test(big_trees_hold),
 	        cmocka_unit_test(frames_at_addresses_are_told_apart),
+	        cmocka_unit_test(descending_is_going_from_child_to_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
