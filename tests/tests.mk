@@ -80,7 +80,7 @@ $(T)/compare_kernels: tests/kernels/compare.c tests/read_file.c $(pure_sources:%
 	$(Q)$(CC) $(CFLAGS) -Itests $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)
 
 # Made-up recordings, for tests/golden/run, tests/exports/run and tests/browser/run.
-$(T)/make_recording: tests/golden/make_recording.c tests/golden/guest_kernel.c $(pure_sources:%.c=$(B)/%.o)
+$(T)/make_recording: tests/golden/make_recording.c tests/golden/guest_kernel.c tests/golden/user_program.c $(pure_sources:%.c=$(B)/%.o)
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(PURE_LIBS)

@@ -81,7 +81,7 @@ static const struct xf_option options[] = {
          take_format},
         XF_VIEW_INPUT,
         XF_VIEW_OUTPUT("where to write (default: as below; -: standard output)"),
-        {"by", 0, "LIST", "lowest frames: domain,vcpu,pcpu or none (default: domain)", take_by},
+        {"by", 0, "LIST", "lowest frames: domain,vcpu,pcpu,process or none (default: domain)", take_by},
         XF_VIEW_DOMAIN,
         XF_VIEW_PCPU,
         {0},

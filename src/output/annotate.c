@@ -70,13 +70,14 @@ static void measure(struct annotation *annotation, uint64_t *instructions, uint6
 
 static void write_percent(const struct annotation *annotation, uint64_t hits)
 {
+	int columns = xf_text_count_columns(annotation->hits->total);
 	char count[32];
 
 	if (hits)
-		fprintf(annotation->out, "%7.2f%%%12s", xf_percent(hits, annotation->hits->total),
-		        xf_text_count(hits, count));
+		fprintf(annotation->out, "%7.2f%% %*s", xf_percent(hits, annotation->hits->total),
+		        columns, xf_text_count(hits, count));
 	else
-		fprintf(annotation->out, "%8s%12s", "-", "-");
+		fprintf(annotation->out, "%8s %*s", "-", columns, "-");
 }
 
 static void end_gap(struct annotation *annotation)
@@ -225,10 +226,11 @@ static void write_function(struct annotation *annotation, const struct xf_profil
 	fprintf(out, "Samples    %s, %.2f%% of all; at %" PRIu64 " instruction%s\n",
 	        xf_text_count(annotation->hits->total, count),
 	        xf_percent(annotation->hits->total, profile->samples), hit, hit == 1 ? "" : "s");
-	fputs("An address is that of the instruction that the NMI interrupted: it was the next\n"
-	      "to run, and what took the time often stands before it.\n\n"
-	      " Percent     Samples           Address   Offset  Instruction\n",
-	      out);
+	fprintf(out,
+	        "An address is that of the instruction that the NMI interrupted: it was the next\n"
+	        "to run, and what took the time often stands before it.\n\n"
+	        " Percent %*s           Address   Offset  Instruction\n",
+	        xf_text_count_columns(annotation->hits->total), "Samples");
 	write_instructions(annotation);
 	write_percent(annotation, annotation->hits->total);
 	fputs("  total\n", out);

@@ -87,6 +87,7 @@ struct lines {
 	const struct xf_calltree *tree;
 	struct line *items;
 	size_t nr;
+	int width; /* of a column, the blank before it included */
 };
 
 static double size_of(double change)
@@ -147,14 +148,38 @@ static void take_lines(struct lines *lines, const struct xf_change *changes, siz
 	qsort_r(lines->items, lines->nr, sizeof(*lines->items), compare_lines, (void *)lines->tree);
 }
 
+/* Wide enough for all samples, as values are shown, and for the sign of a change. */
+static int find_width(const struct xf_comparison *comparison)
+{
+	bool absolute = comparison->measure == XF_MEASURE_ABSOLUTE;
+	size_t width = 8;
+
+	for (int side = 0; side < 2; side++) {
+		char text[32];
+		size_t size = strlen(xf_comparison_value(
+		        comparison, comparison->profiles[side]->samples, side, text));
+
+		/* A change of shares has a sign in place of the percent sign. */
+		size += absolute ? 2 : 1;
+		width = size > width ? size : width;
+	}
+	return (int)width;
+}
+
+static void write_head(const struct lines *lines, const char *a, const char *b)
+{
+	fprintf(lines->out, "%*s%*s%*s", lines->width, a, lines->width, b, lines->width, "Change");
+}
+
 static void write_values(const struct lines *lines, struct xf_sides sides)
 {
 	char text[32];
 
 	for (int side = 0; side < 2; side++)
-		fprintf(lines->out, "%8s",
+		fprintf(lines->out, "%*s", lines->width,
 		        xf_comparison_value(lines->comparison, sides.count[side], side, text));
-	fprintf(lines->out, "%8s", xf_comparison_change(lines->comparison, sides, text));
+	fprintf(lines->out, "%*s", lines->width,
+	        xf_comparison_change(lines->comparison, sides, text));
 }
 
 static void write_line(const struct lines *lines, const struct line *line, bool domains)
@@ -218,7 +243,8 @@ int xf_comparison_write(FILE *out, const struct xf_comparison *comparison,
 	struct lines lines = {.out = out,
 	                      .comparison = comparison,
 	                      .options = options,
-	                      .tree = comparison->difference->tree};
+	                      .tree = comparison->difference->tree,
+	                      .width = find_width(comparison)};
 	struct xf_change *changes;
 	size_t nr;
 
@@ -234,14 +260,16 @@ int xf_comparison_write(FILE *out, const struct xf_comparison *comparison,
 	fprintf(out, "Values     %s; ~ may be chance\n", xf_comparison_unit(comparison));
 	take_lines(&lines, changes, nr, true);
 	if (lines.nr) {
-		fputs("\nDomains\n       A       B  Change  Domain\n", out);
+		fputs("\nDomains\n", out);
+		write_head(&lines, "A", "B");
+		fputs("  Domain\n", out);
 		write_lines(&lines, true);
 	}
 	take_lines(&lines, changes, nr, false);
-	fprintf(out,
-	        "\nFunctions, by change of %s\n  Self A  Self B  Change Total A Total B  Change"
-	        "  Function\n",
-	        options->by_total ? "total" : "self");
+	fprintf(out, "\nFunctions, by change of %s\n", options->by_total ? "total" : "self");
+	write_head(&lines, "Self A", "Self B");
+	write_head(&lines, "Total A", "Total B");
+	fputs("  Function\n", out);
 	write_lines(&lines, false);
 	free(lines.items);
 	free(changes);

@@ -42,6 +42,19 @@ static void end_view(struct view *view)
 	view->left_out = 0;
 }
 
+static void write_count(const struct view *view, uint64_t count)
+{
+	char text[32];
+
+	fprintf(view->out, " %*s", xf_text_count_columns(view->profile->samples),
+	        xf_text_count(count, text));
+}
+
+static void write_count_head(const struct view *view)
+{
+	fprintf(view->out, " %*s", xf_text_count_columns(view->profile->samples), "Samples");
+}
+
 /* "12.34%", or "-" for nothing at all, in eight columns. */
 static void write_percent(struct view *view, uint64_t count)
 {
@@ -61,12 +74,10 @@ static const char *name_of(const struct view *view, struct xf_frame_id frame)
 static void write_row(struct view *view, const struct xf_breakdown_row *row,
                       enum xf_breakdown_by by)
 {
-	char count[32];
-
 	if (!takes_line(view, row->samples))
 		return;
 	write_percent(view, row->samples);
-	fprintf(view->out, "%12s", xf_text_count(row->samples, count));
+	write_count(view, row->samples);
 	if (by == XF_BY_KIND) {
 		fprintf(view->out, "  %s\n", xf_frame_kind_name(row->kind));
 		return;
@@ -99,7 +110,9 @@ static int write_rows(struct view *view, enum xf_breakdown_by by, const char *ti
 
 	if (code)
 		return code;
-	fprintf(view->out, "\n%s\n   Share     Samples%s\n", title, heads[by]);
+	fprintf(view->out, "\n%s\n   Share", title);
+	write_count_head(view);
+	fprintf(view->out, "%s\n", heads[by]);
 	for (size_t i = 0; i < nr; i++)
 		write_row(view, &rows[i], by);
 	end_view(view);
@@ -117,16 +130,18 @@ static int write_functions(struct view *view)
 
 	if (code)
 		return code;
-	fputs("\nFunctions\n    Self   Total     Samples  Function\n", view->out);
+	fputs("\nFunctions\n    Self   Total", view->out);
+	write_count_head(view);
+	fputs("  Function\n", view->out);
 	for (size_t i = 0; i < nr; i++) {
 		const struct xf_share *share = &shares[i];
-		char count[32];
 
 		if (!takes_line(view, share->total))
 			continue;
 		write_percent(view, share->self);
 		write_percent(view, share->total);
-		fprintf(view->out, "%12s  ", xf_text_count(share->self, count));
+		write_count(view, share->self);
+		fputs("  ", view->out);
 		xf_text_write(view->out, name_of(view, share->frame), "");
 		fputc('\n', view->out);
 	}
@@ -148,14 +163,16 @@ static int write_neighbours(struct view *view, struct xf_frame_id frame, bool ca
 	xf_shares_sort(tree, &view->options->sort, shares, nr);
 	fprintf(view->out, "\n%s ", callers ? "Callers of" : "Callees of");
 	xf_text_write(view->out, name_of(view, frame), "");
-	fputs("\n   Share     Samples  Function\n", view->out);
+	fputs("\n   Share", view->out);
+	write_count_head(view);
+	fputs("  Function\n", view->out);
 	for (size_t i = 0; i < nr; i++) {
-		char count[32];
 
 		if (!takes_line(view, shares[i].total))
 			continue;
 		write_percent(view, shares[i].total);
-		fprintf(view->out, "%12s  ", xf_text_count(shares[i].total, count));
+		write_count(view, shares[i].total);
+		fputs("  ", view->out);
 		xf_text_write(view->out,
 		              shares[i].frame.index ? name_of(view, shares[i].frame)
 		              : callers             ? "(nobody)"
@@ -184,14 +201,16 @@ static int write_callees(struct view *view, struct xf_frame_id frame, const stru
 static int write_sandwich(struct view *view, struct xf_frame_id frame, const struct xf_share *share)
 {
 	int code = write_neighbours(view, frame, true);
-	char count[32];
 
 	if (code)
 		return code;
-	fputs("\n    Self   Total     Samples  Function\n", view->out);
+	fputs("\n    Self   Total", view->out);
+	write_count_head(view);
+	fputs("  Function\n", view->out);
 	write_percent(view, share->self);
 	write_percent(view, share->total);
-	fprintf(view->out, "%12s  ", xf_text_count(share->self, count));
+	write_count(view, share->self);
+	fputs("  ", view->out);
 	xf_text_write(view->out, name_of(view, frame), "");
 	fputc('\n', view->out);
 	return write_neighbours(view, frame, false);

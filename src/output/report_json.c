@@ -114,6 +114,8 @@ static void write_row(struct json *json, enum xf_breakdown_by by,
 		write_count(json, "xen", row->counts.xen);
 		comma(json);
 		write_count(json, "idle", row->counts.idle);
+		comma(json);
+		write_count(json, "other", row->counts.other);
 	}
 	fputc('}', json->out);
 }
@@ -350,6 +352,8 @@ static void write_samples(const struct json *json)
 	comma(json);
 	write_count(json, "idle", profile->counts.idle);
 	comma(json);
+	write_count(json, "other", profile->counts.other);
+	comma(json);
 	write_count(json, "incomplete", profile->counts.incomplete);
 	comma(json);
 	write_count(json, "unnamed", profile->counts.unnamed);
@@ -360,6 +364,30 @@ static void write_samples(const struct json *json)
 		fputs("\"lost\":null", json->out);
 	comma(json);
 	write_count(json, "skipped", profile->skipped);
+	fputc('}', json->out);
+}
+
+static void write_guest_stacks(const struct json *json)
+{
+	const struct xf_profile_counts *counts = &json->profile->counts;
+	const struct {
+		const char *key;
+		uint64_t count;
+	} members[] = {
+	        {"all", counts->stacks},
+	        {"kernel_incomplete", counts->kernel_incomplete},
+	        {"user_incomplete", counts->user_incomplete},
+	        {"user_unknown", counts->user_unknown},
+	        {"switched_away", counts->switched_away},
+	        {"process_unknown", counts->process_unknown},
+	};
+
+	fputs(",\n\"guest_stacks\":{", json->out);
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		if (i)
+			comma(json);
+		write_count(json, members[i].key, members[i].count);
+	}
 	fputc('}', json->out);
 }
 
@@ -412,6 +440,7 @@ int xf_report_write_json(FILE *out, const struct xf_profile *profile,
 	write_recording(&json);
 	write_selection(&json, selection);
 	write_samples(&json);
+	write_guest_stacks(&json);
 	code = write_views(&json);
 	fputs("}\n", out);
 	return code ? xf_fail(error, code, "no memory for the report") : 0;

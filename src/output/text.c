@@ -187,6 +187,14 @@ const char *xf_text_count(uint64_t count, char text[32])
 	return text;
 }
 
+int xf_text_count_columns(uint64_t largest)
+{
+	char text[32];
+	int size = (int)strlen(xf_text_count(largest, text));
+
+	return size > 11 ? size : 11;
+}
+
 const char *xf_text_time(uint64_t time, char text[32])
 {
 	time_t seconds = (time_t)(time / 1000000000);

@@ -40,6 +40,9 @@ void xf_text_write_json(FILE *out, const char *text);
 /* 1234567 as "1,234,567". Return: @text. */
 const char *xf_text_count(uint64_t count, char text[32]);
 
+/* Return: how wide a column is for counts up to @largest, eleven at least, as its head is. */
+int xf_text_count_columns(uint64_t largest);
+
 /* Nanoseconds since 1970 as "2026-11-30 04:13:07 UTC". Return: @text; "" for 0. */
 const char *xf_text_time(uint64_t time, char text[32]);
 

@@ -223,7 +223,7 @@ static void write_domain(struct xf_top_line *line, const struct xf_profile *prof
 
 	line->name = xf_calltree_name(profile->tree, row->domain);
 	line->kind = row->kind;
-	snprintf(line->left, sizeof(line->left), "%s%s%s%s%17s  ", percent(row->samples, whole, a),
+	snprintf(line->left, sizeof(line->left), "%s%s%s%s %16s  ", percent(row->samples, whole, a),
 	         percent(counts->xen, whole, b), percent(counts->guest_kernel, whole, c),
 	         percent(counts->guest - counts->guest_kernel, whole, d),
 	         xf_text_count(row->samples, count));
@@ -253,7 +253,7 @@ static void write_function(struct xf_top_line *line, const struct xf_profile *pr
 
 	line->name = xf_calltree_name(profile->tree, share->frame);
 	line->kind = xf_calltree_kind(profile->tree, share->frame);
-	snprintf(line->left, sizeof(line->left), "%s%s%9s  ",
+	snprintf(line->left, sizeof(line->left), "%s%s %8s  ",
 	         percent(share->self, profile->samples, a),
 	         percent(share->total, profile->samples, b), xf_text_count(share->self, count));
 }

@@ -32,7 +32,7 @@ function flush(    i, stack)
 
 {
 	sub(/^[ \t]*[0-9a-f]+ /, "")
-	sub(/ \([^ ]*\)$/, "")
+	sub(/ \([^()]*\)$/, "")
 	sub(/\+0x[0-9a-f]+$/, "")
 	frame[++nr] = $0
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user_program.h"
+
 #define TEXT           0xffffffff81000000ull
 #define PLACES         0xffffffff82000000ull
 #define TASK_END       0xffffc90000004000ull
@@ -182,8 +184,24 @@ static int write_kernel_stack(struct xf_recording_writer *writer, const struct m
 	return xf_recording_write_guest_stack(writer, stack);
 }
 
+static int write_user_stack(struct xf_recording_writer *writer, const char *user, uint32_t sequence,
+                            uint16_t pcpu)
+{
+	union user_stack written = {.stack = {.sequence = sequence,
+	                                      .pcpu = pcpu,
+	                                      .mode = XF_GUEST_USER,
+	                                      .bytes = XF_GUEST_HEAD_BYTES,
+	                                      .rip = USER_RIP,
+	                                      .rsp = USER_RSP,
+	                                      .end = USER_RSP}};
+
+	if (user)
+		user_program_fill(user, &written);
+	return xf_recording_write_guest_stack(writer, &written.stack);
+}
+
 int guest_kernel_write_stacks(struct xf_recording_writer *writer, const char *stack,
-                              uint32_t sequence, uint16_t pcpu)
+                              const char *user, uint32_t sequence, uint16_t pcpu)
 {
 	struct xf_guest_piece piece = {.stack = {.sequence = sequence, .pcpu = pcpu}};
 	struct state state;
@@ -197,12 +215,7 @@ int guest_kernel_write_stacks(struct xf_recording_writer *writer, const char *st
 	}
 	if (code || without_mark(stack)[0] == 'k')
 		return code;
-	piece.stack.mode = XF_GUEST_USER;
-	piece.stack.bytes = XF_GUEST_HEAD_BYTES;
-	piece.stack.rip = USER_RIP;
-	piece.stack.rsp = USER_RSP;
-	piece.stack.end = USER_RSP;
-	return xf_recording_write_guest_stack(writer, &piece.stack);
+	return write_user_stack(writer, user, sequence, pcpu);
 }
 
 static int write_symbols(struct xf_recording_writer *writer)

@@ -21,8 +21,9 @@ int guest_kernel_write(struct xf_recording_writer *writer);
 /* Return: where the guest was, in its kernel or in user code. */
 uint64_t guest_kernel_rip(const char *stack);
 
-/* Writes the stacks of a sample with @sequence on @pcpu. Return: as the writer. */
+/* Writes the stacks of a sample with @sequence on @pcpu; @user is what the process did, as
+ * user_program.h has it, or NULL. Return: as the writer. */
 int guest_kernel_write_stacks(struct xf_recording_writer *writer, const char *stack,
-                              uint32_t sequence, uint16_t pcpu);
+                              const char *user, uint32_t sequence, uint16_t pcpu);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "guest_kernel.h"
 #include "profile/recording.h"
+#include "user_program.h"
 
 #define TEXT          0xffff82d040200000ull
 #define STACK_END     0xffff83007fe07fa8ull
@@ -126,6 +127,7 @@ struct run {
 	   takes the words away, so that the stack is incomplete */
 	const char *stack;
 	const char *guest; /* the guest's own, as guest_kernel.h has it; NULL: not captured */
+	const char *user;  /* the process's, as user_program.h has it; NULL: nothing known of it */
 };
 
 #define HYPERCALL "lstar_enter>pv_hypercall>"
@@ -229,6 +231,27 @@ static const struct run guests[] = {
         {0},
 };
 
+/* From the program's first function into Xen, of two processes, and what cannot be known. */
+static const struct run processes[] = {
+        {41, 0, 0, 0, 0, HYPERCALL "do_event_channel_op>evtchn_send>vcpu_kick",
+         SYSTEM_CALL "__x64_sys_ioctl>evtchn_ioctl [xen_evtchn]>xen_hypercall_pv",
+         "100:_start>main>serve>ioctl"},
+        {23, 0, 0, 0, 0, "@kernel", SYSTEM_CALL "ksys_read>vfs_read>copy_page_to_iter",
+         "100:_start>main>serve>read"},
+        {54, 0, 0, 0, 0, "@user", "u:", "200:_start>main>compute"},
+        {9, 0, 1, 1, 0, "@user", "u:", "!200:_start>main>compute"},
+        {7, 0, 1, 1, 0, HYPERCALL "do_mmu_update>mod_l1_entry",
+         "u:asm_exc_page_fault>exc_page_fault>handle_mm_fault>set_pte>xen_hypercall_pv",
+         "200:_start>main>compute>operator new(unsigned long)"},
+        {18, 0, 1, 1, 0, HYPERCALL "do_sched_op>vcpu_block",
+         "k:secondary_startup_64>cpu_startup_entry>do_idle>xen_safe_halt>xen_hypercall_pv", "0:"},
+        {12, 0, 0, 0, 0, "@user", "u:"},
+        {33, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@kernel",
+         SYSTEM_CALL "ksys_read>vfs_read"},
+        {110, 0, 0, 0, 0, "@idle"},
+        {0},
+};
+
 /* xf_ functions lie in the agent's live patch. */
 static const struct run agent[] = {
         {6, 1, 0, 0, 0, EXIT "do_softirq>timer_softirq_action>xf_pace_tick>send_IPI_mask"},
@@ -308,6 +331,7 @@ static const struct scenario scenarios[] = {
         {"one", one, usual_domains, "labhost", false, false},
         {"agent", agent, usual_domains, "labhost", false, false},
         {"guests", guests, usual_domains, "labhost", false, false},
+        {"processes", processes, usual_domains, "labhost", false, false},
         {"only-idle", only_idle, usual_domains, "labhost", .old = true},
         {"many", nothing, usual_domains, "labhost", .many = 100000},
         {"million", nothing, usual_domains, "labhost", .many = 1000000},
@@ -424,6 +448,8 @@ static void learn_functions(const struct run *runs)
 
 		if (run->guest)
 			guest_kernel_learn(run->guest);
+		if (run->user)
+			user_program_learn(run->user);
 		if (!is_xen(run))
 			continue;
 		nr = split(run->stack + (run->stack[0] == '!'), copy, sizeof(copy), chain);
@@ -479,6 +505,8 @@ static int write_run(struct xf_recording_writer *writer, const struct run *run, 
 	sample->guest_rip = kernel ? 0xffffffff81abc123 : 0x401234;
 	if (run->guest)
 		sample->guest_rip = guest_kernel_rip(run->guest);
+	if (run->user && strcmp(run->stack, "@user") == 0)
+		sample->guest_rip = user_program_rip(run->user);
 	if (strcmp(run->stack, "@syscall") == 0) {
 		sample->rip = 0xffff82d07fffe010;
 		sample->rsp = 0x7ffc12345678;
@@ -494,7 +522,9 @@ static int write_run(struct xf_recording_writer *writer, const struct run *run, 
 
 		sample->sequence = i;
 		sample->tsc = tsc + i * (TSC_HZ / 99);
-		code = run->guest ? guest_kernel_write_stacks(writer, run->guest, i, run->pcpu) : 0;
+		code = run->guest ? guest_kernel_write_stacks(writer, run->guest, run->user, i,
+		                                              run->pcpu)
+		                  : 0;
 		if (!code)
 			code = xf_recording_write_sample(writer, sample);
 		if (code)
@@ -627,9 +657,13 @@ static int write_scenario(struct xf_recording_writer *writer, const struct scena
 
 		xf_recording_write_domain(writer, &written);
 	}
-	if (scenario->runs == guests)
+	if (scenario->runs == guests || scenario->runs == processes)
 		write_kernels(writer);
+	if (scenario->runs == processes)
+		user_program_write(writer, START, TSC_HZ);
 	for (const struct run *run = scenario->runs; run->count; run++) {
+		if (scenario->runs == processes && run->guest && !run->domid)
+			user_program_switch(writer, run->vcpu, tsc - START, TSC_HZ, run->user);
 		if (write_run(writer, run, tsc))
 			return -1;
 		tsc += TSC_HZ / 2;
