@@ -131,7 +131,8 @@ struct run {
 };
 
 #define HYPERCALL "lstar_enter>pv_hypercall>"
-#define EXIT      "svm_asm_do_resume>svm_vmexit_handler>"
+#define EXITED    "svm_asm_do_resume>svm_vmexit_handler"
+#define EXIT      EXITED ">"
 #define IDLE_LOOP "idle_loop>"
 
 static const struct run mixed[] = {
@@ -252,6 +253,19 @@ static const struct run processes[] = {
         {0},
 };
 
+/* The names that examples of the manual name. */
+static const struct run examples[] = {
+        {120, 0, 0, 0, 0, HYPERCALL "do_event_channel_op>_spin_lock"},
+        {110, 0, 0, 0, 0, HYPERCALL "do_mmu_update>_spin_lock_irq"},
+        {31, 1, 0, 1, 0, EXIT "svm_vmexit_do_cpuid"},
+        {27, 1, 0, 1, 0, EXITED},
+        {12, 1, 1, 1, 0, "ret_from_intr>do_softirq>schedule"},
+        {140, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user"},
+        {60, 2, 0, 0, 0, "@kernel"},
+        {110, 0, 0, 0, 0, "@idle"},
+        {0},
+};
+
 /* xf_ functions lie in the agent's live patch. */
 static const struct run agent[] = {
         {6, 1, 0, 0, 0, EXIT "do_softirq>timer_softirq_action>xf_pace_tick>send_IPI_mask"},
@@ -307,6 +321,8 @@ static const struct domain usual_domains[] = {{0, XF_DOMAIN_PV, "Domain-0"},
                                               {1, XF_DOMAIN_PVH, "web-1"},
                                               {2, XF_DOMAIN_PV, "build"},
                                               {0}};
+static const struct domain examples_domains[] = {
+        {0, XF_DOMAIN_PV, "Domain-0"}, {1, XF_DOMAIN_PVH, "web1"}, {2, XF_DOMAIN_PV, "web-1"}, {0}};
 static const struct domain hostile_domains[] = {{1, XF_DOMAIN_PVH, "<g onload=\"alert(1)\">"},
                                                 {2, XF_DOMAIN_PV, "a b;c\n\xff"},
                                                 {3, XF_DOMAIN_PV, "x"},
@@ -332,6 +348,7 @@ static const struct scenario scenarios[] = {
         {"agent", agent, usual_domains, "labhost", false, false},
         {"guests", guests, usual_domains, "labhost", false, false},
         {"processes", processes, usual_domains, "labhost", false, false},
+        {"examples", examples, examples_domains, "labhost", false, false},
         {"only-idle", only_idle, usual_domains, "labhost", .old = true},
         {"many", nothing, usual_domains, "labhost", .many = 100000},
         {"million", nothing, usual_domains, "labhost", .many = 1000000},
