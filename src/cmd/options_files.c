@@ -271,7 +271,9 @@ static int open_temporary(struct xf_output *output, mode_t mode)
 {
 	int file;
 
-	if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
+	/* A link that leads nowhere has nothing to keep. */
+	output->target = realpath(output->path, NULL) ?: strdup(output->path);
+	if (!output->target || asprintf(&output->temporary, "%s.XXXXXX", output->target) < 0) {
 		output->temporary = NULL;
 		return -1;
 	}
@@ -286,20 +288,31 @@ static int open_temporary(struct xf_output *output, mode_t mode)
 	return file;
 }
 
+/* /dev/stdout leads to whatever standard output is: a file's place there is not ours to take. */
+static bool is_standard_output(const char *path, const struct stat *status)
+{
+	struct stat own;
+
+	return strcmp(path, "-") == 0 ||
+	       (S_ISREG(status->st_mode) && fstat(STDOUT_FILENO, &own) == 0 &&
+	        own.st_dev == status->st_dev && own.st_ino == status->st_ino);
+}
+
 int xf_output_open(const char *path, struct xf_output *output)
 {
 	mode_t mask = umask(0);
-	struct stat stat_now;
+	struct stat stat_now = {0};
+	bool exists = stat(path, &stat_now) == 0;
 	int file;
 
 	umask(mask);
 	*output = (struct xf_output){.path = path};
-	if (strcmp(path, "-") == 0) {
+	if (is_standard_output(path, &stat_now)) {
 		output->path = "standard output";
 		output->stream = stdout;
 		return XF_EXIT_OK;
 	}
-	if (stat(path, &stat_now))
+	if (!exists)
 		file = open_temporary(output, 0666 & ~mask);
 	else if (S_ISREG(stat_now.st_mode) && access(path, W_OK) == 0)
 		file = open_temporary(output, stat_now.st_mode & 0777);
@@ -315,6 +328,13 @@ int xf_output_open(const char *path, struct xf_output *output)
 	return XF_EXIT_OUTPUT;
 }
 
+static void free_names(struct xf_output *output)
+{
+	free(output->temporary);
+	free(output->target);
+	output->temporary = output->target = NULL;
+}
+
 static int finish(struct xf_output *output)
 {
 	int code = fflush(output->stream) || ferror(output->stream) ? errno : 0;
@@ -326,7 +346,7 @@ static int finish(struct xf_output *output)
 			code = errno;
 		output->stream = NULL;
 	}
-	if (!code && output->temporary && rename(output->temporary, output->path))
+	if (!code && output->temporary && rename(output->temporary, output->target))
 		code = errno;
 	return code;
 }
@@ -341,8 +361,7 @@ int xf_output_close(struct xf_output *output)
 		return XF_EXIT_OUTPUT;
 	}
 	guard_unfinished(NULL);
-	free(output->temporary);
-	output->temporary = NULL;
+	free_names(output);
 	return XF_EXIT_OK;
 }
 
@@ -354,6 +373,5 @@ void xf_output_abandon(struct xf_output *output)
 	if (output->temporary)
 		unlink(output->temporary);
 	guard_unfinished(NULL);
-	free(output->temporary);
-	output->temporary = NULL;
+	free_names(output);
 }

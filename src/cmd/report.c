@@ -22,6 +22,12 @@ static struct xf_report_options *report_of(void *request)
 	return &((struct request *)request)->report;
 }
 
+static bool take_output(void *request, const char *value)
+{
+	((struct request *)request)->text = true;
+	return xf_view_take_output(request, value);
+}
+
 static bool take_stdio(void *request, const char *value)
 {
 	(void)value;
@@ -145,7 +151,7 @@ static bool take_lines(void *request, const char *value)
 
 static const struct xf_option options[] = {
         XF_VIEW_INPUT,
-        XF_VIEW_OUTPUT("where to write (default: standard output)"),
+        {"output", 'o', "FILE", "where to write (default: standard output)", take_output},
         {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu,kind", take_views},
         {"call-graph", 'g', "WAY", "call tree: caller (outermost first) or callee", take_graph},
         {"callers", 0, "NAME", "who calls this function", take_callers},
