@@ -73,10 +73,10 @@ static void write_percent(const struct annotation *annotation, uint64_t hits)
 	char count[32];
 
 	if (hits)
-		fprintf(annotation->out, "%7.2f%%%12s", xf_percent(hits, annotation->hits->total),
+		fprintf(annotation->out, "%7.2f%% %11s", xf_percent(hits, annotation->hits->total),
 		        xf_text_count(hits, count));
 	else
-		fprintf(annotation->out, "%8s%12s", "-", "-");
+		fprintf(annotation->out, "%8s %11s", "-", "-");
 }
 
 static void end_gap(struct annotation *annotation)

@@ -152,9 +152,9 @@ static void write_values(const struct lines *lines, struct xf_sides sides)
 	char text[32];
 
 	for (int side = 0; side < 2; side++)
-		fprintf(lines->out, "%8s",
+		fprintf(lines->out, " %7s",
 		        xf_comparison_value(lines->comparison, sides.count[side], side, text));
-	fprintf(lines->out, "%8s", xf_comparison_change(lines->comparison, sides, text));
+	fprintf(lines->out, " %7s", xf_comparison_change(lines->comparison, sides, text));
 }
 
 static void write_line(const struct lines *lines, const struct line *line, bool domains)

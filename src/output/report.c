@@ -66,7 +66,7 @@ static void write_row(struct view *view, const struct xf_breakdown_row *row,
 	if (!takes_line(view, row->samples))
 		return;
 	write_percent(view, row->samples);
-	fprintf(view->out, "%12s", xf_text_count(row->samples, count));
+	fprintf(view->out, " %11s", xf_text_count(row->samples, count));
 	if (by == XF_BY_KIND) {
 		fprintf(view->out, "  %s\n", xf_frame_kind_name(row->kind));
 		return;
@@ -126,7 +126,7 @@ static int write_functions(struct view *view)
 			continue;
 		write_percent(view, share->self);
 		write_percent(view, share->total);
-		fprintf(view->out, "%12s  ", xf_text_count(share->self, count));
+		fprintf(view->out, " %11s  ", xf_text_count(share->self, count));
 		xf_text_write(view->out, name_of(view, share->frame), "");
 		fputc('\n', view->out);
 	}
@@ -155,7 +155,7 @@ static int write_neighbours(struct view *view, struct xf_frame_id frame, bool ca
 		if (!takes_line(view, shares[i].total))
 			continue;
 		write_percent(view, shares[i].total);
-		fprintf(view->out, "%12s  ", xf_text_count(shares[i].total, count));
+		fprintf(view->out, " %11s  ", xf_text_count(shares[i].total, count));
 		xf_text_write(view->out,
 		              shares[i].frame.index ? name_of(view, shares[i].frame)
 		              : callers             ? "(nobody)"
@@ -191,7 +191,7 @@ static int write_sandwich(struct view *view, struct xf_frame_id frame, const str
 	fputs("\n    Self   Total     Samples  Function\n", view->out);
 	write_percent(view, share->self);
 	write_percent(view, share->total);
-	fprintf(view->out, "%12s  ", xf_text_count(share->self, count));
+	fprintf(view->out, " %11s  ", xf_text_count(share->self, count));
 	xf_text_write(view->out, name_of(view, frame), "");
 	fputc('\n', view->out);
 	return write_neighbours(view, frame, false);

@@ -29,11 +29,11 @@ static void write_numbers(const struct xf_model *model, const struct item *item,
 	percent(b, sizeof(b), item->total, whole);
 	switch (item->role) {
 	case ITEM_FUNCTION:
-		snprintf(line->left, sizeof(line->left), "%s%s%12s  ", a, b,
+		snprintf(line->left, sizeof(line->left), "%s%s %11s  ", a, b,
 		         xf_text_count(item->self, count));
 		break;
 	case ITEM_NEIGHBOUR:
-		snprintf(line->left, sizeof(line->left), "%8s%s%12s  ", "", b,
+		snprintf(line->left, sizeof(line->left), "%8s%s %11s  ", "", b,
 		         xf_text_count(item->total, count));
 		break;
 	case ITEM_NODE:
@@ -44,7 +44,7 @@ static void write_numbers(const struct xf_model *model, const struct item *item,
 		percent(a, sizeof(a), item->counts.guest, whole);
 		percent(c, sizeof(c), item->counts.xen, whole);
 		percent(d, sizeof(d), item->counts.idle, whole);
-		snprintf(line->left, sizeof(line->left), "%s%12s%s%s%s  ", b,
+		snprintf(line->left, sizeof(line->left), "%s %11s%s%s%s  ", b,
 		         xf_text_count(item->total, count), item->by == XF_BY_KIND ? "" : a,
 		         item->by == XF_BY_KIND ? "" : c, item->by == XF_BY_KIND ? "" : d);
 	}
