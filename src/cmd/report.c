@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output/report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,7 +190,8 @@ static int write_report(const struct xf_view *view, const struct xf_input *input
 	else
 		code = xf_report_write(out, profile, &report, &error);
 	if (code)
-		return xf_complain(XF_EXIT_FAILURE, "%s: %s", input->path, error.text);
+		return xf_complain(code == -ENODATA ? XF_EXIT_INPUT : XF_EXIT_FAILURE, "%s: %s",
+		                   input->path, error.text);
 	return XF_EXIT_OK;
 }
 

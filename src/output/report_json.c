@@ -114,6 +114,8 @@ static void write_row(struct json *json, enum xf_breakdown_by by,
 		write_count(json, "xen", row->counts.xen);
 		comma(json);
 		write_count(json, "idle", row->counts.idle);
+		comma(json);
+		write_count(json, "other", row->counts.other);
 	}
 	fputc('}', json->out);
 }
@@ -349,6 +351,8 @@ static void write_samples(const struct json *json)
 	write_count(json, "xen", profile->counts.xen);
 	comma(json);
 	write_count(json, "idle", profile->counts.idle);
+	comma(json);
+	write_count(json, "other", profile->counts.other);
 	comma(json);
 	write_count(json, "incomplete", profile->counts.incomplete);
 	comma(json);
