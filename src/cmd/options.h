@@ -55,7 +55,6 @@ struct xf_input {
 	const char *path;
 	void *bytes;
 	size_t size;
-	bool mapped;
 	bool regular; /* a file of its own: the one with these numbers */
 	dev_t device;
 	ino_t inode;
