@@ -55,7 +55,6 @@ struct xf_input {
 	const char *path;
 	void *bytes;
 	size_t size;
-	bool mapped;
 	bool regular; /* a file of its own: the one with these numbers */
 	dev_t device;
 	ino_t inode;
@@ -96,11 +95,13 @@ int xf_input_complain(const struct xf_input *input, const struct xf_error *error
 
 /* ---- Outputs --------------------------------------------------------------------------------- */
 
-/* A regular file is written under a temporary name beside it, which takes its place once whole. */
+/* A regular file is written under a temporary name beside it, which takes its place once whole. A
+ * link keeps its place: what it leads to is written. */
 struct xf_output {
 	const char *path; /* "-": standard output */
 	FILE *stream;
 	char *temporary; /* NULL: written in place */
+	char *target;    /* what the temporary file takes the place of */
 };
 
 /* Return: XF_EXIT_OK, or XF_EXIT_OUTPUT and it has been told. */

@@ -6,13 +6,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/perf_names.h"
 #include "profile/perf_input.h"
 #include "profile/text_input.h"
+
+#define FIRST_ROOM (1u << 20)
 
 /* ---- Recordings ------------------------------------------------------------------------------ */
 
@@ -26,12 +27,16 @@ static int check_input(const struct xf_input *input, xf_input_recognize_t *recog
 	return recognize(input->bytes, input->size, error);
 }
 
-/* Makes room for more. Return: 0 or a negative errno value. */
-static int grow_input(struct xf_input *input, size_t *allocated)
+/* Makes room for more; @whole is how much there seems to be, which is believed of what has been
+ * recognized. Return: 0 or a negative errno value. */
+static int grow_input(struct xf_input *input, size_t whole, size_t *allocated)
 {
-	size_t wanted = *allocated ? *allocated * 2 : 1 << 20;
-	void *grown = realloc(input->bytes, wanted);
+	size_t wanted = *allocated ? *allocated * 2 : FIRST_ROOM;
+	void *grown;
 
+	if (*allocated && wanted < whole + 1)
+		wanted = whole + 1; /* the end is seen without more room */
+	grown = realloc(input->bytes, wanted);
 	if (!grown)
 		return -ENOMEM;
 	input->bytes = grown;
@@ -39,10 +44,16 @@ static int grow_input(struct xf_input *input, size_t *allocated)
 	return 0;
 }
 
-/* Reads what cannot be mapped, such as a pipe. Return: 0; or a negative errno value, and @error
- * where it is not about reading. */
-static int read_all(int file, xf_input_recognize_t *recognize, size_t most, struct xf_input *input,
-                    struct xf_error *error)
+struct source {
+	int file;
+	size_t whole; /* bytes that there seem to be; 0: nobody knows */
+	xf_input_recognize_t *recognize;
+	size_t most;
+};
+
+/* A copy of what is there: a mapped file that somebody cuts meanwhile would be our end. Return: 0;
+ * or a negative errno value, and @error where it is not about reading. */
+static int read_all(const struct source *source, struct xf_input *input, struct xf_error *error)
 {
 	size_t allocated = 0;
 	bool recognized = false;
@@ -51,16 +62,18 @@ static int read_all(int file, xf_input_recognize_t *recognize, size_t most, stru
 
 	do {
 		if (input->size == allocated)
-			code = grow_input(input, &allocated);
+			code = grow_input(input, source->whole, &allocated);
 		if (code)
 			return code;
-		got = read(file, (char *)input->bytes + input->size, allocated - input->size);
+		got = read(source->file, (char *)input->bytes + input->size,
+		           allocated - input->size);
 		if (got < 0 && errno != EINTR)
 			return -errno;
 		if (got > 0)
 			input->size += (size_t)got;
-		if ((!recognized && input->size >= XF_INPUT_HEAD) || !got || input->size > most) {
-			code = check_input(input, recognize, most, error);
+		if ((!recognized && input->size >= XF_INPUT_HEAD) || !got ||
+		    input->size > source->most) {
+			code = check_input(input, source->recognize, source->most, error);
 			recognized = true;
 		}
 	} while (got && !code);
@@ -68,29 +81,20 @@ static int read_all(int file, xf_input_recognize_t *recognize, size_t most, stru
 }
 
 /* Return: as read_all. */
-static int take_bytes(int file, xf_input_recognize_t *recognize, size_t most,
-                      struct xf_input *input, struct xf_error *error)
+static int take_bytes(struct source *source, struct xf_input *input, struct xf_error *error)
 {
 	struct stat stat;
 
-	if (fstat(file, &stat))
+	if (fstat(source->file, &stat))
 		return -errno;
 	if (S_ISDIR(stat.st_mode))
 		return -EISDIR;
 	input->regular = S_ISREG(stat.st_mode);
 	input->device = stat.st_dev;
 	input->inode = stat.st_ino;
-	if (!input->regular || !stat.st_size)
-		return read_all(file, recognize, most, input, error);
-	/* A private copy of what is there now; a recorder that still appends does not disturb. */
-	input->size = (size_t)stat.st_size;
-	input->bytes = mmap(NULL, input->size, PROT_READ, MAP_PRIVATE, file, 0);
-	if (input->bytes == MAP_FAILED) {
-		input->bytes = NULL;
-		return -errno;
-	}
-	input->mapped = true;
-	return check_input(input, recognize, most, error);
+	if (input->regular && (uint64_t)stat.st_size < source->most)
+		source->whole = (size_t)stat.st_size;
+	return read_all(source, input, error);
 }
 
 static int refuse_path(const char *path, int code)
@@ -107,17 +111,17 @@ int xf_input_read(const char *path, xf_input_recognize_t *recognize, size_t most
                   struct xf_input *input)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
+	struct source source = {.recognize = recognize, .most = most};
 	struct xf_error error = {0};
-	int file;
 	int code;
 
 	*input = (struct xf_input){.path = is_stdin ? "standard input" : path};
-	file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
+	source.file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (source.file < 0)
 		return refuse_path(path, errno);
-	code = take_bytes(file, recognize, most, input, &error);
+	code = take_bytes(&source, input, &error);
 	if (!is_stdin)
-		close(file);
+		close(source.file);
 	if (error.code)
 		return xf_input_complain(input, &error);
 	if (code)
@@ -227,10 +231,7 @@ bool xf_input_is(const struct xf_input *input, const char *path)
 void xf_input_close(struct xf_input *input)
 {
 	xf_recording_free(input->recording);
-	if (input->mapped)
-		munmap(input->bytes, input->size);
-	else
-		free(input->bytes);
+	free(input->bytes);
 	*input = (struct xf_input){0};
 }
 
@@ -271,7 +272,9 @@ static int open_temporary(struct xf_output *output, mode_t mode)
 {
 	int file;
 
-	if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
+	/* A link that leads nowhere has nothing to keep. */
+	output->target = realpath(output->path, NULL) ?: strdup(output->path);
+	if (!output->target || asprintf(&output->temporary, "%s.XXXXXX", output->target) < 0) {
 		output->temporary = NULL;
 		return -1;
 	}
@@ -286,20 +289,31 @@ static int open_temporary(struct xf_output *output, mode_t mode)
 	return file;
 }
 
+/* /dev/stdout leads to whatever standard output is: a file's place there is not ours to take. */
+static bool is_standard_output(const char *path, const struct stat *status)
+{
+	struct stat own;
+
+	return strcmp(path, "-") == 0 ||
+	       (S_ISREG(status->st_mode) && fstat(STDOUT_FILENO, &own) == 0 &&
+	        own.st_dev == status->st_dev && own.st_ino == status->st_ino);
+}
+
 int xf_output_open(const char *path, struct xf_output *output)
 {
 	mode_t mask = umask(0);
-	struct stat stat_now;
+	struct stat stat_now = {0};
+	bool exists = stat(path, &stat_now) == 0;
 	int file;
 
 	umask(mask);
 	*output = (struct xf_output){.path = path};
-	if (strcmp(path, "-") == 0) {
+	if (is_standard_output(path, &stat_now)) {
 		output->path = "standard output";
 		output->stream = stdout;
 		return XF_EXIT_OK;
 	}
-	if (stat(path, &stat_now))
+	if (!exists)
 		file = open_temporary(output, 0666 & ~mask);
 	else if (S_ISREG(stat_now.st_mode) && access(path, W_OK) == 0)
 		file = open_temporary(output, stat_now.st_mode & 0777);
@@ -315,6 +329,13 @@ int xf_output_open(const char *path, struct xf_output *output)
 	return XF_EXIT_OUTPUT;
 }
 
+static void free_names(struct xf_output *output)
+{
+	free(output->temporary);
+	free(output->target);
+	output->temporary = output->target = NULL;
+}
+
 static int finish(struct xf_output *output)
 {
 	int code = fflush(output->stream) || ferror(output->stream) ? errno : 0;
@@ -326,7 +347,7 @@ static int finish(struct xf_output *output)
 			code = errno;
 		output->stream = NULL;
 	}
-	if (!code && output->temporary && rename(output->temporary, output->path))
+	if (!code && output->temporary && rename(output->temporary, output->target))
 		code = errno;
 	return code;
 }
@@ -341,8 +362,7 @@ int xf_output_close(struct xf_output *output)
 		return XF_EXIT_OUTPUT;
 	}
 	guard_unfinished(NULL);
-	free(output->temporary);
-	output->temporary = NULL;
+	free_names(output);
 	return XF_EXIT_OK;
 }
 
@@ -354,6 +374,5 @@ void xf_output_abandon(struct xf_output *output)
 	if (output->temporary)
 		unlink(output->temporary);
 	guard_unfinished(NULL);
-	free(output->temporary);
-	output->temporary = NULL;
+	free_names(output);
 }

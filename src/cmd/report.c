@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output/report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,12 @@ static struct xf_report_options *report_of(void *request)
 {
 	((struct request *)request)->text = true;
 	return &((struct request *)request)->report;
+}
+
+static bool take_output(void *request, const char *value)
+{
+	((struct request *)request)->text = true;
+	return xf_view_take_output(request, value);
 }
 
 static bool take_stdio(void *request, const char *value)
@@ -145,7 +152,7 @@ static bool take_lines(void *request, const char *value)
 
 static const struct xf_option options[] = {
         XF_VIEW_INPUT,
-        XF_VIEW_OUTPUT("where to write (default: standard output)"),
+        {"output", 'o', "FILE", "where to write (default: standard output)", take_output},
         {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu,kind", take_views},
         {"call-graph", 'g', "WAY", "call tree: caller (outermost first) or callee", take_graph},
         {"callers", 0, "NAME", "who calls this function", take_callers},
@@ -183,7 +190,8 @@ static int write_report(const struct xf_view *view, const struct xf_input *input
 	else
 		code = xf_report_write(out, profile, &report, &error);
 	if (code)
-		return xf_complain(XF_EXIT_FAILURE, "%s: %s", input->path, error.text);
+		return xf_complain(code == -ENODATA ? XF_EXIT_INPUT : XF_EXIT_FAILURE, "%s: %s",
+		                   input->path, error.text);
 	return XF_EXIT_OK;
 }
 

@@ -21,6 +21,10 @@ static void tell_time(const struct xf_profile *profile, struct xf_facts *facts)
 {
 	char time[32];
 
+	if (!profile->start_time && !profile->duration && !profile->frequency) {
+		XF_TEXT_APPEND(facts->recorded, "time not known");
+		return;
+	}
 	if (xf_text_time(profile->start_time, time)[0])
 		XF_TEXT_APPEND(facts->recorded, "%s, ", time);
 	XF_TEXT_APPEND(facts->recorded, "%" PRIu64 ".%" PRIu64 " s", profile->duration / 1000000000,

@@ -348,6 +348,8 @@ int xf_report_check(const struct xf_profile *profile, const struct xf_report_opt
 	const char *const names[] = {options->callers, options->callees, options->function};
 	int code = 0;
 
+	if (profile->without_cpus && options->views & (XF_REPORT_VCPUS | XF_REPORT_PCPUS))
+		return xf_fail(error, -ENODATA, "folded stacks do not tell vCPUs and pCPUs");
 	for (size_t i = 0; !code && i < sizeof(names) / sizeof(names[0]); i++)
 		code = check_function(profile, names[i], error);
 	return code;

@@ -50,7 +50,10 @@ enum xf_frame_kind xf_foreign_kind(const char *name)
 	        {"[guest user]", XF_FRAME_GUEST},
 	        {"[incomplete: ", XF_FRAME_INCOMPLETE},
 	        {"[kernel incomplete: ", XF_FRAME_INCOMPLETE},
+	        {"[user incomplete: ", XF_FRAME_INCOMPLETE},
+	        {"[guest switched away]", XF_FRAME_INCOMPLETE},
 	        {"[user]", XF_FRAME_USER},
+	        {"[unknown process]", XF_FRAME_PROCESS},
 	        {"[unknown", XF_FRAME_UNKNOWN},
 	        {"[syscall entry]", XF_FRAME_XEN},
 	        {"[run-time stub]", XF_FRAME_XEN},
@@ -74,6 +77,8 @@ enum xf_frame_kind xf_foreign_kind_in(const char *name, const char *image)
 		return XF_FRAME_XEN;
 	if (strcmp(image, "[guest.kernel.kallsyms]") == 0)
 		return XF_FRAME_KERNEL;
+	if (strcmp(image, "process") == 0)
+		return XF_FRAME_PROCESS;
 	return strcmp(image, XF_AGENT_NAME) == 0 ? XF_FRAME_AGENT : XF_FRAME_FUNCTION;
 }
 
@@ -133,10 +138,29 @@ static int append(struct xf_foreign *foreign, size_t *nr, enum xf_frame_kind kin
 static int append_number(struct xf_foreign *foreign, size_t *nr, enum xf_frame_kind kind,
                          const char *what, uint32_t number)
 {
-	char name[32];
+	char *name;
+	int code;
 
-	snprintf(name, sizeof(name), "%s %" PRIu32, what, number);
-	return append(foreign, nr, kind, name);
+	if (asprintf(&name, "%s %" PRIu32, what, number) < 0)
+		return -ENOMEM;
+	code = append(foreign, nr, kind, name);
+	free(name);
+	return code;
+}
+
+/* Where the domain's frame is not below, its name tells the vCPU from another's of that number. */
+static int append_vcpu(struct xf_foreign *foreign, size_t *nr, const struct xf_foreign_stack *stack)
+{
+	char *what;
+	int code;
+
+	if (foreign->options->by_domain)
+		return append_number(foreign, nr, XF_FRAME_VCPU, "vCPU", stack->thread);
+	if (asprintf(&what, "%s vCPU", stack->domain) < 0)
+		return -ENOMEM;
+	code = append_number(foreign, nr, XF_FRAME_VCPU, what, stack->thread);
+	free(what);
+	return code;
 }
 
 /* A folded stack of one frame has no other. */
@@ -157,7 +181,7 @@ static int push_all(struct xf_foreign *foreign, const struct xf_foreign_stack *s
 	if (options->by_domain && !is_alone(stack))
 		code = append(foreign, &nr, kind, stack->domain);
 	if (!code && options->by_vcpu)
-		code = append_number(foreign, &nr, XF_FRAME_VCPU, "vCPU", stack->thread);
+		code = append_vcpu(foreign, &nr, stack);
 	if (!code && options->by_pcpu)
 		code = append_number(foreign, &nr, XF_FRAME_PCPU, "pCPU", stack->cpu);
 	for (size_t i = 0; !code && i < stack->nr; i++)

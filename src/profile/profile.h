@@ -116,6 +116,8 @@ struct xf_profile {
 	struct xf_profile_losses losses; /* the same, by cause */
 	bool lost_known;                 /* false: it has none (yet) */
 	uint64_t skipped; /* ticks that no other pCPU was free to send the NMI for: no samples */
+	/* Of a text that tells no vCPUs and pCPUs. */
+	bool without_cpus;
 	uint32_t nr_pcpus;
 	uint64_t frequency;  /* Hz and pCPU; 0: not recorded */
 	uint64_t start_time; /* of sampling, ns since 1970, UTC; 0: not recorded */

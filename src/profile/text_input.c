@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "profile/text_input.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ int xf_text_next_line(struct xf_text_lines *lines, struct xf_error *error)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* How many of @size bytes are of no character in UTF-8. */
+/* How many of @size bytes are of no character in UTF-8, or of none that is in a text. */
 static size_t strange_bytes(const uint8_t *bytes, size_t size)
 {
 	size_t strange = 0;
@@ -49,8 +50,10 @@ static size_t strange_bytes(const uint8_t *bytes, size_t size)
 		size_t more = bytes[i] < 0xc2 ? 0 : bytes[i] < 0xe0 ? 1 : bytes[i] < 0xf0 ? 2 : 3;
 		size_t has = 0;
 
-		if (bytes[i] < 0x80)
+		if (bytes[i] < 0x80) {
+			strange += bytes[i] < 0x20 && !isspace(bytes[i]);
 			continue;
+		}
 		while (has < more && i + 1 < size && bytes[i + 1] >> 6 == 2) {
 			has++;
 			i++;
@@ -62,14 +65,8 @@ static size_t strange_bytes(const uint8_t *bytes, size_t size)
 
 int xf_text_recognize(const void *bytes, size_t size, struct xf_error *error)
 {
-	const uint8_t *byte = bytes;
-
-	for (size_t i = 0; i < size; i++) {
-		if (byte[i] < 0x20 && byte[i] != '\n' && byte[i] != '\t' && byte[i] != '\r')
-			return xf_fail(error, -EBADMSG, "it is no text");
-	}
-	/* A name may be wrong, but not all of the text. */
-	if (strange_bytes(byte, size) > size / 8)
+	/* A name may have anything in it, but not all of the text. */
+	if (memchr(bytes, 0, size) || strange_bytes(bytes, size) > size / 8)
 		return xf_fail(error, -EBADMSG, "it is no text");
 	return 0;
 }
@@ -139,6 +136,8 @@ static int read_profile(struct xf_foreign *foreign, struct xf_text_lines *lines,
 	if (!code)
 		code = xf_foreign_finish(foreign, script ? "text of perf script" : "folded stacks",
 		                         profile, error);
+	if (!code)
+		(*profile)->without_cpus = !script;
 	return code;
 }
 

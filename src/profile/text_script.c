@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * `perf script` prints a line for each event, with its command, thread, CPU and time and more
- *behind them, then a line per frame, from the innermost, then an empty one:
+ * behind them, then a line per frame, from the innermost, then an empty one:
  *
  *	COMMAND PID/TID [CPU] SECONDS.FRACTION: PERIOD EVENT:
  *	<tab>ADDRESS NAME+0xOFFSET (IMAGE)
+ *
+ * Of a recording without stacks the command is padded with blanks in front, the frame stands
+ * behind the event, and no line is empty.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -82,23 +85,31 @@ static bool read_owner(char *line, char *time, struct xf_foreign_stack *stack)
 	*word = 0;
 	for (end = word; end > line && end[-1] == ' '; end--)
 		end[-1] = 0;
-	while (*line == ' ')
-		line++;
-	stack->domain = line;
-	return *line;
+	if (*line == ' ' || word > line)
+		stack->domain = line[strspn(line, " ")] ? line + strspn(line, " ") : "[no name]";
+	return *line == ' ' || word > line;
 }
 
-bool xf_text_is_event(char *line, struct xf_foreign_stack *stack)
+/* Return: the word of @line that is its time; NULL where none is. */
+static char *find_time(char *line, uint64_t *time)
 {
 	for (char *word = line; *word;) {
 		size_t size = strcspn(word, " ");
 
-		if (word > line && read_time(word, size, &stack->time))
-			return read_owner(line, word, stack);
+		if (word > line && read_time(word, size, time))
+			return word;
 		word += size;
 		word += strspn(word, " ");
 	}
-	return false;
+	return NULL;
+}
+
+char *xf_text_is_event(char *line, struct xf_foreign_stack *stack)
+{
+	char *time = find_time(line, &stack->time);
+	char *rest = time ? time + strcspn(time, " ") : NULL;
+
+	return time && read_owner(line, time, stack) ? rest : NULL;
 }
 
 /* ---- A frame's line -------------------------------------------------------------------------- */
@@ -153,6 +164,19 @@ static int push_frame(struct xf_foreign_stack *stack, char *line)
 	return xf_foreign_push(stack, *text ? text : "[unknown]", xf_foreign_kind_in(text, image));
 }
 
+/* What an event without lines of frames may have behind its name: " PERIOD EVENT: ADDRESS NAME
+ * (IMAGE)". Return: 0 or -ENOMEM. */
+static int push_frame_behind(struct xf_foreign_stack *stack, char *rest)
+{
+	size_t size;
+
+	rest += strspn(rest, " ");
+	rest += strspn(rest, "0123456789");
+	rest += strspn(rest, " ");
+	size = strcspn(rest, " ");
+	return size && rest[size - 1] == ':' ? push_frame(stack, rest + size) : 0;
+}
+
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 /* Lines as they are, one behind the other. Return: 0 or -ENOMEM. */
@@ -174,6 +198,18 @@ static int keep_line(struct xf_text_script *script, const char *line)
 	return 0;
 }
 
+/* Whether @line, behind an event's first, is another's first. */
+static bool begins_event(char *line)
+{
+	const char *word = line + strspn(line, " \t");
+	size_t digits = strspn(word, "0123456789abcdef");
+	uint64_t time;
+
+	if (!isspace((unsigned char)line[0]))
+		return true;
+	return !(line[0] == '\t' && digits && word[digits] == ' ') && find_time(line, &time);
+}
+
 /* An event ends before an empty line, or the next event. Return: as xf_text_next_line. */
 static int collect(struct xf_text_lines *lines, struct xf_text_script *script,
                    struct xf_error *error)
@@ -189,7 +225,7 @@ static int collect(struct xf_text_lines *lines, struct xf_text_script *script,
 	if (keep_line(script, lines->line))
 		return -ENOMEM;
 	while ((got = xf_text_next_line(lines, error)) > 0 && lines->line[0]) {
-		if (!isspace((unsigned char)lines->line[0])) {
+		if (begins_event(lines->line)) {
 			script->pending = true;
 			return 1;
 		}
@@ -204,6 +240,7 @@ int xf_text_read_script(struct xf_text_lines *lines, struct xf_text_script *scri
 {
 	int got = collect(lines, script, error);
 	char *line = script->text;
+	char *rest;
 	size_t size;
 
 	if (got <= 0)
@@ -211,7 +248,8 @@ int xf_text_read_script(struct xf_text_lines *lines, struct xf_text_script *scri
 	stack->nr = 0;
 	stack->count = 1;
 	size = strlen(line) + 1;
-	if (!xf_text_is_event(line, stack))
+	rest = xf_text_is_event(line, stack);
+	if (!rest)
 		return xf_fail(error, -EBADMSG,
 		               "before line %llu there is something else than an event of perf"
 		               " script's: \"%.60s\"",
@@ -222,6 +260,8 @@ int xf_text_read_script(struct xf_text_lines *lines, struct xf_text_script *scri
 			return -ENOMEM;
 	}
 	xf_foreign_reverse(stack);
+	if (!stack->nr && push_frame_behind(stack, rest))
+		return -ENOMEM;
 	if (stack->nr)
 		return 1;
 	return xf_foreign_push(stack, "[no stack]", XF_FRAME_UNKNOWN) ? -ENOMEM : 1;

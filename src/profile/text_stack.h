@@ -40,7 +40,8 @@ struct xf_text_script {
 int xf_text_read_script(struct xf_text_lines *lines, struct xf_text_script *script,
                         struct xf_foreign_stack *stack, struct xf_error *error);
 
-/* Return: whether @line is the first of an event; then it is cut up into what @stack gets. */
-bool xf_text_is_event(char *line, struct xf_foreign_stack *stack);
+/* Return: where @line is the first of an event, what stands behind its time, and it is cut up into
+ * what @stack gets; else NULL. */
+char *xf_text_is_event(char *line, struct xf_foreign_stack *stack);
 
 #endif

@@ -242,11 +242,12 @@ static int fill_rows(struct xf_model *model, enum xf_breakdown_by by, const char
 
 static int fill_breakdown(struct xf_model *model)
 {
+	bool cpus = !model->profile->without_cpus;
 	int code = fill_rows(model, XF_BY_DOMAIN, "Domains");
 
-	if (!code)
+	if (!code && cpus)
 		code = fill_rows(model, XF_BY_PCPU, "Physical CPUs");
-	if (!code)
+	if (!code && cpus)
 		code = fill_rows(model, XF_BY_VCPU, "Virtual CPUs");
 	return code ? code : fill_rows(model, XF_BY_KIND, "What was running");
 }

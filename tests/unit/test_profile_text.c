@@ -189,6 +189,70 @@ static void events_have_their_stack(void **state)
 	             "a;g+0xz;f 1\n");
 }
 
+/* Without stacks perf pads commands with blanks in front, and has no empty lines. */
+static void events_without_stacks_have_their_frame(void **state)
+{
+	(void)state;
+	assert_folds(
+	        "             orc 20595 [000] 38476.866268:    1001001 cpu-clock:      55e1b1 "
+	        "f+0x13 (/tmp/orc)\n"
+	        "              dd   961 [001] 38476.866347:    1001001 cpu-clock:u:  ff1f54e7 "
+	        "g+0x497 ([kernel.kallsyms])\n"
+	        "         swapper     0 [001] 38476.866348: sched:sched_switch: prev_comm=x:1\n",
+	        "dd;g 1\norc;f 1\nswapper;[no stack] 1\n");
+}
+
+static void commands_of_blanks_do_not_hide_events(void **state)
+{
+	(void)state;
+	assert_folds("a 1 1.0: 1 x:\n\t 12 f (x)\n\n"
+	             " 2 1.5: 1 x:\n\t 12 f (x)\n\n"
+	             "a 1 2.0: 1 x:\n\t 12 f (x)\n"
+	             "\tzz 3 2.5: 1 x:\n\t 12 f (x)\n"
+	             "   4/5 [000] 3.0: 1 x:\n\t 12 f (x)\n",
+	             "\\x09zz;f 1\n[no name];f 2\na;f 2\n");
+}
+
+static void frames_of_our_own_text_have_their_kinds(void **state)
+{
+	struct xf_profile *profile = read_text(
+	        "Domain-0 0/1 [000] 1.0: 1 x:\n\t 1 f (xen)\n\t 2 g ([guest.kernel.kallsyms])\n"
+	        "\t 3 main (/bin/a)\n\t 0 [user incomplete: no-file] (guest)\n"
+	        "\t 0 [unknown process] (process)\n\n"
+	        "Domain-0 0/1 [000] 2.0: 1 x:\n\t 0 [guest switched away] (guest)\n"
+	        "\t 0 sh (process)\n\n");
+	size_t nr[XF_FRAME_KINDS] = {0};
+
+	(void)state;
+	assert_non_null(profile);
+	for (uint32_t i = 1; i < xf_calltree_nr_frames(profile->tree); i++)
+		nr[xf_calltree_kind(profile->tree, (struct xf_frame_id){i})]++;
+	assert_int_equal(nr[XF_FRAME_PROCESS], 2);
+	assert_int_equal(nr[XF_FRAME_INCOMPLETE], 2);
+	assert_int_equal(nr[XF_FRAME_KERNEL], 1);
+	assert_int_equal(nr[XF_FRAME_UNKNOWN], 0);
+	assert_int_equal(profile->counts.incomplete, 2);
+	assert_int_equal(profile->counts.unnamed, 0);
+	xf_profile_free(profile);
+}
+
+static void vcpus_bear_their_domain_where_it_is_no_frame(void **state)
+{
+	static const char text[] = "a 1 1.0: 1 x:\n\t 1 f (y)\n\nb 1 2.0: 1 x:\n\t 1 f (y)\n";
+	struct xf_profile_options options = XF_PROFILE_DEFAULTS;
+	char *folded;
+
+	(void)state;
+	options.by_vcpu = true;
+	folded = fold(read_with(text, options));
+	assert_string_equal(folded, "a;vCPU 1;f 1\nb;vCPU 1;f 1\n");
+	free(folded);
+	options.by_domain = false;
+	folded = fold(read_with(text, options));
+	assert_string_equal(folded, "a vCPU 1;f 1\nb vCPU 1;f 1\n");
+	free(folded);
+}
+
 static void events_have_times_threads_and_cpus(void **state)
 {
 	struct xf_profile_options options = XF_PROFILE_DEFAULTS;
@@ -238,6 +302,8 @@ static void text_is_told_from_other_bytes(void **state)
 	assert_int_equal(xf_text_recognize("a;b 1\n", 6, NULL), 0);
 	assert_int_equal(
 	        xf_text_recognize("\xe5\xbe\xae\xe8\xbb\x9f\xe5\xbe\xae\xe8\xbb", 11, NULL), 0);
+	/* A process may call itself anything. */
+	assert_int_equal(xf_text_recognize("sh \x1b[31m 2 12.5: 1 x:\n", 22, NULL), 0);
 	assert_int_equal(xf_text_recognize("a;b\0 1\n", 7, NULL), -EBADMSG);
 	assert_int_equal(xf_text_recognize("\x7f"
 	                                   "ELF\2\1",
@@ -289,6 +355,10 @@ int main(void)
 	        cmocka_unit_test(domains_are_selected_by_name),
 	        cmocka_unit_test(stacks_of_5000_frames_are_whole),
 	        cmocka_unit_test(events_have_their_stack),
+	        cmocka_unit_test(events_without_stacks_have_their_frame),
+	        cmocka_unit_test(commands_of_blanks_do_not_hide_events),
+	        cmocka_unit_test(frames_of_our_own_text_have_their_kinds),
+	        cmocka_unit_test(vcpus_bear_their_domain_where_it_is_no_frame),
 	        cmocka_unit_test(events_have_times_threads_and_cpus),
 	        cmocka_unit_test(what_is_no_event_is_refused),
 	        cmocka_unit_test(text_is_told_from_other_bytes),
