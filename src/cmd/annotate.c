@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "output/annotate.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "cmd/debug_files.h"
 #include "cmd/source_files.h"
 #include "cmd/view.h"
 
@@ -55,6 +59,18 @@ static const struct xf_option options[] = {
         {0},
 };
 
+/* Lines of the source are found by debug info alone. */
+static int check_source(const struct request *request, const struct xf_input *input)
+{
+	struct stat status;
+
+	if (stat(request->source, &status) == 0 && !S_ISDIR(status.st_mode))
+		errno = ENOTDIR;
+	else if (access(request->source, R_OK | X_OK) == 0)
+		return request->view.profile.debug ? XF_EXIT_OK : xf_debug_file_refuse(input);
+	return xf_complain(XF_EXIT_INPUT, "cannot open %s: %s", request->source, strerror(errno));
+}
+
 static int write_annotation(const struct xf_view *view, const struct xf_input *input,
                             const struct xf_profile *profile, FILE *out)
 {
@@ -66,6 +82,10 @@ static int write_annotation(const struct xf_view *view, const struct xf_input *i
 	int status = XF_EXIT_OK;
 
 	annotate.debug = view->profile.debug;
+	if (request->source)
+		status = check_source(request, input);
+	if (status)
+		return status;
 	if (request->source)
 		files = xf_source_files_new(request->source, &text);
 	annotate.text = files ? &text : NULL;

@@ -63,7 +63,8 @@ static size_t distance(const char *a, const char *b)
 static int refuse_command(const char *name)
 {
 	const struct xf_command *nearest = NULL;
-	size_t best = 4; /* beyond three slips it is another word */
+	/* Beyond three slips, or where no letter is left, it is another word. */
+	size_t best = least(4, strlen(name));
 
 	for (size_t i = 0; xf_commands[i]; i++) {
 		size_t slips = distance(name, xf_commands[i]->name);

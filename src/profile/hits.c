@@ -61,7 +61,7 @@ int xf_functions_find(const struct xf_recording *recording, const char *name,
 		return 0;
 	return xf_fail(error, -ENOENT,
 	               named ? "the code of \"%.200s\" has not been recorded"
-	                     : "no function is named \"%.200s\"",
+	                     : "no function of Xen's is named \"%.200s\"",
 	               name);
 }
 

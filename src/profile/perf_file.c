@@ -558,18 +558,19 @@ static int read_features(struct reader *reader, struct section data, const uint6
 	all.size = reader->cursor.size - all.offset;
 	list = open_section(reader, all);
 	for (unsigned int i = 0; !code && i < FEATURES_MAX; i++) {
-		struct section section;
+		struct xf_cursor feature;
 
 		if (!(features[i / 64] >> i % 64 & 1))
 			continue;
-		section = read_section(&list);
+		feature = open_section(reader, read_section(&list));
 		if (list.failed)
 			break;
 		if (i == FEATURE_BUILD_ID)
-			code = read_build_ids(reader, open_section(reader, section));
+			code = read_build_ids(reader, feature);
 		else if (i == FEATURE_HOSTNAME)
-			take_host(reader, open_section(reader, section));
+			take_host(reader, feature);
 	}
+	reader->file->cut = reader->file->cut || list.failed;
 	return code;
 }
 

@@ -550,7 +550,18 @@ static void what_is_missing_or_wrong_is_told(void **state)
 	assert_int_equal(profile->samples, 1);
 	assert_int_equal(profile->state.damaged, 1);
 	assert_true(profile->state.closed);
+	assert_false(profile->state.truncated);
 	xf_profile_free(profile);
+	/* What is cut off stands behind the data: the list of it, or its end. */
+	for (size_t left = 104 + 80 + 8 + data.size; left < file.size; left += 4) {
+		struct file cut = file;
+
+		cut.size = left;
+		profile = read_file(&cut);
+		assert_non_null(profile);
+		assert_true(profile->state.truncated);
+		xf_profile_free(profile);
+	}
 	/* perf was killed: the size of the data is 0. */
 	memcpy(file.bytes + 48, &none, sizeof(none));
 	profile = read_file(&file);
