@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cmd/perf_objects.h"
 #include "cmd/view.h"
 #include "output/callgrind.h"
 #include "output/chrome.h"
@@ -52,7 +53,8 @@ static const struct format formats[] = {
 struct request {
 	struct xf_view view;
 	const struct format *format;
-	bool by; /* the lowest frames are asked for */
+	const char *objects; /* a directory for perf; NULL: none is asked for */
+	bool by;             /* the lowest frames are asked for */
 };
 
 static bool take_format(void *request, const char *value)
@@ -76,6 +78,12 @@ static bool take_by(void *request, const char *value)
 	return xf_view_take_by(request, value);
 }
 
+static bool take_objects(void *request, const char *value)
+{
+	((struct request *)request)->objects = value;
+	return true;
+}
+
 static const struct xf_option options[] = {
         {"format", 'f', "FORMAT", "pprof, speedscope, firefox, chrome, callgrind, perf or folded",
          take_format},
@@ -85,6 +93,8 @@ static const struct xf_option options[] = {
          take_by},
         XF_VIEW_DOMAIN,
         XF_VIEW_PCPU,
+        {"objects", 0, "DIR", "of perf: files with names and code, for perf --buildid-dir DIR",
+         take_objects},
         {0},
 };
 
@@ -97,21 +107,49 @@ static bool settle(struct xf_view *view)
 		xf_complain(0, "export wants --format FORMAT; see xenflame help export");
 		return false;
 	}
+	if (request->objects && format->write != xf_perf_write) {
+		xf_complain(0, "--objects is for the format perf; %s has its names itself",
+		            format->name);
+		return false;
+	}
 	if (!view->output)
 		view->output = format->file;
 	view->profile.timeline = format->timeline;
 	view->profile.addresses = format->addresses;
+	view->profile.guest_addresses = request->objects != NULL;
 	if (format->by_none && !request->by)
 		view->profile.by_domain = false;
 	return true;
 }
 
+static int write_objects(const struct request *request, const struct xf_input *input,
+                         const struct xf_profile *profile, FILE *out)
+{
+	struct xf_perf_images images;
+	int status;
+
+	if (!input->recording)
+		return xf_complain(XF_EXIT_INPUT,
+		                   "%s: --objects is about Xen, and wants a recording of"
+		                   " xenflame's",
+		                   input->path);
+	if (xf_perf_images_make(input->recording, profile, &images) ||
+	    xf_perf_write_images(out, profile, &images))
+		status = xf_complain(XF_EXIT_FAILURE, "no memory for the format perf");
+	else
+		status = xf_perf_objects_write(request->objects, &images);
+	xf_perf_images_free(&images);
+	return status;
+}
+
 static int write_export(const struct xf_view *view, const struct xf_input *input,
                         const struct xf_profile *profile, FILE *out)
 {
-	const struct format *format = ((const struct request *)view)->format;
+	const struct request *request = (const struct request *)view;
+	const struct format *format = request->format;
 
-	(void)input;
+	if (request->objects)
+		return write_objects(request, input, profile, out);
 	if (format->write(out, profile))
 		return xf_complain(XF_EXIT_FAILURE, "no memory for the format %s", format->name);
 	return XF_EXIT_OK;
@@ -130,7 +168,8 @@ static int run(int argc, char **argv)
 
 const struct xf_command xf_command_export = {
         .name = "export",
-        .synopsis = "-f FORMAT [-i FILE] [-o FILE] [--by LIST] [--domain NAME] [--pcpu N]",
+        .synopsis = "-f FORMAT [-i FILE] [-o FILE] [--by LIST] [--domain NAME] [--pcpu N]"
+                    " [--objects DIR]",
         .summary = "writes a recording in the format of another viewer",
         .options = options,
         .help =
@@ -141,7 +180,7 @@ const struct xf_command xf_command_export = {
                         "chrome      xenflame.trace.json: Perfetto, about:tracing, a track per"
                         " pCPU",
                         "callgrind   callgrind.out.xenflame: KCachegrind, callgrind_annotate",
-                        "perf        xenflame.perf.data: perf report, perf script",
+                        "perf        xenflame.perf.data: perf report, perf script, hotspot",
                         "folded      xenflame.folded: as xenflame folded",
                         "With firefox and perf the lowest frame is no domain unless asked for:"
                         " processes are.",

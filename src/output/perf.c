@@ -2,8 +2,8 @@
 /*
  * The file's layout is that of Linux's tools/perf/Documentation/perf.data-file-format.txt: a
  * header, one event's attributes, records as the kernel writes them, and "features". Symbols are
- * PERF_RECORD_KSYMBOL records, by which the kernel tells perf of code that it makes at run time
- * (since Linux 5.1; of this type since 5.8).
+ * PERF_RECORD_KSYMBOL records, by which the kernel tells perf of code that it makes at run time;
+ * or files are mapped as processes map them, and bring their symbols.
  */
 #include "output/perf.h"
 
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/perf_images.h"
 #include "output/text.h"
 
 #define MAGIC         "PERFILE2"
@@ -22,6 +23,7 @@
 
 /* Features that are here, by their bits, in the order in which they are written. */
 enum feature {
+	FEATURE_BUILD_ID = 2,
 	FEATURE_HOSTNAME = 3,
 	FEATURE_OSRELEASE = 4,
 	FEATURE_VERSION = 5,
@@ -29,7 +31,7 @@ enum feature {
 	FEATURE_NRCPUS = 7,
 	FEATURE_EVENT_DESC = 12,
 };
-#define FEATURES 6u
+#define FEATURES 7u
 
 struct section {
 	uint64_t offset;
@@ -53,7 +55,7 @@ struct attribute {
 
 /* What has no address in Xen's code gets one here, by its frame's number: Linux has no code there.
  */
-#define MADE_UP_START 0xffffff0000000000ull
+#define MADE_UP_START XF_PERF_TOO_DEEP
 #define MADE_UP_BYTES 256u
 
 /* Where a frame is said to be. */
@@ -71,8 +73,9 @@ struct writer {
 	FILE *out; /* NULL: only the size is asked for */
 	uint64_t size;
 	const struct xf_profile *profile;
-	struct place *places;   /* of each frame */
-	struct thread *threads; /* of each group */
+	const struct xf_perf_images *images; /* NULL: names are in the file */
+	struct place *places;                /* of each frame */
+	struct thread *threads;              /* of each group */
 	int code;
 };
 
@@ -153,7 +156,9 @@ static void find_places(struct writer *writer)
 		const struct xf_symbol *symbol = symbol_of(profile, (struct xf_frame_id){i});
 		struct place *place = &writer->places[i];
 
-		if (symbol) {
+		if (writer->images) {
+			place->address = writer->images->addresses[i];
+		} else if (symbol) {
 			place->start = symbol->address;
 			place->address =
 			        xf_calltree_address(profile->tree, (struct xf_frame_id){i});
@@ -279,6 +284,83 @@ static void write_threads(struct writer *writer)
 	}
 }
 
+/* ---- Images ---------------------------------------------------------------------------------- */
+
+/* perf takes no longer path. */
+#define LONGEST_PATH 4000u
+
+static char *visible_path(struct writer *writer, const char *path, size_t *size)
+{
+	char *shown = visible(writer, path, size);
+
+	if (shown && *size > LONGEST_PATH)
+		shown[ *size = LONGEST_PATH] = 0;
+	return shown;
+}
+
+static void write_mapping(struct writer *writer, const struct xf_perf_image *image,
+                          uint32_t process)
+{
+	size_t size;
+	char *shown = visible_path(writer, image->name, &size);
+
+	if (!shown)
+		return;
+	put_head(writer, PERF_RECORD_MMAP, PERF_RECORD_MISC_USER, 40 + name_bytes(size));
+	put32(writer, process);
+	put32(writer, process);
+	put64(writer, image->start);
+	put64(writer, image->size);
+	put64(writer, image->offset);
+	put_name(writer, shown, size);
+	free(shown);
+}
+
+/* Everything in every process: a domain's kernel lies where no other's does. */
+static void write_mappings(struct writer *writer)
+{
+	const struct xf_perf_images *images = writer->images;
+
+	for (size_t i = 0; i < writer->profile->nr_groups; i++) {
+		uint32_t process = writer->threads[i].process;
+
+		if (i && process == writer->threads[i - 1].process)
+			continue;
+		for (size_t k = 0; k < images->nr; k++)
+			if (images->images[k].size)
+				write_mapping(writer, &images->images[k], process);
+	}
+}
+
+/* As perf's struct build_id_record has it since Linux 5.12: 20 bytes and how many count. */
+#define BUILD_ID_HAS_SIZE (1u << 15)
+
+static void write_build_ids(struct writer *writer)
+{
+	for (size_t i = 0; writer->images && i < writer->images->nr; i++) {
+		const struct xf_perf_image *image = &writer->images->images[i];
+		uint8_t id[24] = {0};
+		size_t size;
+		char *shown;
+
+		if (!image->size)
+			continue;
+		shown = visible_path(writer, image->name, &size);
+		if (!shown)
+			return;
+		memcpy(id, image->build_id, image->build_id_size);
+		id[20] = (uint8_t)image->build_id_size;
+		put_head(writer, 0, PERF_RECORD_MISC_USER | BUILD_ID_HAS_SIZE,
+		         36 + name_bytes(size));
+		put32(writer, UINT32_MAX); /* of the host */
+		put(writer, id, sizeof(id));
+		put_name(writer, shown, size);
+		free(shown);
+	}
+}
+
+/* ---- Samples --------------------------------------------------------------------------------- */
+
 /* Frames from the innermost. Where a stack does not fit, its last frame says so. */
 static void write_sample(struct writer *writer, const struct xf_event *event)
 {
@@ -289,7 +371,10 @@ static void write_sample(struct writer *writer, const struct xf_event *event)
 	size_t nr = whole ? node->depth : FRAMES_MAX;
 	uint64_t period = xf_profile_nanoseconds(profile, event->count);
 
-	put_head(writer, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, 56 + 8 * (nr + 1 + !whole));
+	/* Symbols by themselves can only be the kernel's, different images only a process's. */
+	put_head(writer, PERF_RECORD_SAMPLE,
+	         writer->images ? PERF_RECORD_MISC_USER : PERF_RECORD_MISC_KERNEL,
+	         56 + 8 * (nr + 1 + !whole));
 	put64(writer, writer->places[node->frame.index].address);
 	put32(writer, writer->threads[event->group].process);
 	put32(writer, writer->threads[event->group].number);
@@ -298,7 +383,7 @@ static void write_sample(struct writer *writer, const struct xf_event *event)
 	put32(writer, 0);
 	put64(writer, period ? period : event->count);
 	put64(writer, nr + 1 + !whole);
-	put64(writer, (uint64_t)PERF_CONTEXT_KERNEL);
+	put64(writer, (uint64_t)(writer->images ? PERF_CONTEXT_USER : PERF_CONTEXT_KERNEL));
 	for (size_t i = 0; i < nr; i++) {
 		put64(writer, writer->places[node->frame.index].address);
 		node = xf_calltree_node(profile->tree, node->parent);
@@ -311,10 +396,12 @@ static void write_records(struct writer *writer)
 {
 	const struct xf_timeline *timeline = &writer->profile->timeline;
 
-	write_symbols(writer);
-	if (xf_calltree_height(writer->profile->tree) > FRAMES_MAX)
-		write_symbol(writer, "[incomplete: too-deep-for-perf]", MADE_UP_START,
-		             MADE_UP_START + 1);
+	if (writer->images)
+		write_mappings(writer);
+	else
+		write_symbols(writer);
+	if (!writer->images && xf_calltree_height(writer->profile->tree) > FRAMES_MAX)
+		write_symbol(writer, XF_PERF_TOO_DEEP_NAME, MADE_UP_START, MADE_UP_START + 1);
 	write_threads(writer);
 	for (size_t i = 0; i < timeline->nr; i++)
 		write_sample(writer, &timeline->events[i]);
@@ -372,6 +459,9 @@ static void write_feature(struct writer *writer, enum feature feature)
 	char release[128];
 
 	switch (feature) {
+	case FEATURE_BUILD_ID:
+		write_build_ids(writer);
+		break;
 	case FEATURE_HOSTNAME:
 		put_string(writer, writer->profile->host);
 		break;
@@ -398,13 +488,14 @@ static void write_feature(struct writer *writer, enum feature feature)
 /* Behind the data: a section for each feature, then the features. */
 static void write_features(struct writer *writer)
 {
-	static const enum feature features[FEATURES] = {FEATURE_HOSTNAME, FEATURE_OSRELEASE,
-	                                                FEATURE_VERSION,  FEATURE_ARCH,
-	                                                FEATURE_NRCPUS,   FEATURE_EVENT_DESC};
-	uint64_t offset = writer->size + FEATURES * sizeof(struct section);
+	static const enum feature features[FEATURES] = {
+	        FEATURE_BUILD_ID, FEATURE_HOSTNAME, FEATURE_OSRELEASE, FEATURE_VERSION,
+	        FEATURE_ARCH,     FEATURE_NRCPUS,   FEATURE_EVENT_DESC};
+	size_t first = writer->images ? 0 : 1;
+	uint64_t offset = writer->size + (FEATURES - first) * sizeof(struct section);
 
-	for (size_t i = 0; i < FEATURES; i++) {
-		struct writer counter = {.profile = writer->profile};
+	for (size_t i = first; i < FEATURES; i++) {
+		struct writer counter = {.profile = writer->profile, .images = writer->images};
 		struct section section = {.offset = offset};
 
 		write_feature(&counter, features[i]);
@@ -412,7 +503,7 @@ static void write_features(struct writer *writer)
 		offset += counter.size;
 		put(writer, &section, sizeof(section));
 	}
-	for (size_t i = 0; i < FEATURES; i++)
+	for (size_t i = first; i < FEATURES; i++)
 		write_feature(writer, features[i]);
 }
 
@@ -428,6 +519,8 @@ static void write_head(struct writer *writer, uint64_t data_bytes)
 	                                     1u << FEATURE_NRCPUS | 1u << FEATURE_EVENT_DESC}};
 	struct attribute attribute;
 
+	if (writer->images)
+		header.features[0] |= 1u << FEATURE_BUILD_ID;
 	fill_attribute(writer->profile, &attribute);
 	put(writer, &header, sizeof(header));
 	put(writer, &attribute, sizeof(attribute));
@@ -435,7 +528,13 @@ static void write_head(struct writer *writer, uint64_t data_bytes)
 
 int xf_perf_write(FILE *out, const struct xf_profile *profile)
 {
-	struct writer writer = {.profile = profile};
+	return xf_perf_write_images(out, profile, NULL);
+}
+
+int xf_perf_write_images(FILE *out, const struct xf_profile *profile,
+                         const struct xf_perf_images *images)
+{
+	struct writer writer = {.profile = profile, .images = images};
 	uint64_t data_bytes;
 
 	writer.places = calloc(xf_calltree_nr_frames(profile->tree), sizeof(*writer.places));

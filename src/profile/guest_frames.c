@@ -18,6 +18,7 @@ struct known_frame {
 
 struct xf_guest_frames {
 	struct xf_calltree *tree;
+	bool addresses;
 	struct xf_guest_stacks *stacks;
 	struct xf_guest_trace trace; /* of the record that was walked last */
 	struct xf_user_stacks user;
@@ -29,13 +30,14 @@ struct xf_guest_frames {
 struct xf_guest_frames *xf_guest_frames_new(const struct xf_recording *recording,
                                             struct xf_guest_stacks *stacks,
                                             const struct xf_processes *processes,
-                                            struct xf_calltree *tree)
+                                            struct xf_calltree *tree, bool addresses)
 {
 	struct xf_guest_frames *frames = calloc(1, sizeof(*frames));
 
 	if (!frames)
 		return NULL;
 	frames->tree = tree;
+	frames->addresses = addresses;
 	frames->user = (struct xf_user_stacks){.processes = processes,
 	                                       .places = xf_recording_user_code(recording)};
 	frames->stacks = stacks;
@@ -95,11 +97,28 @@ static int intern(struct xf_guest_frames *frames, const struct xf_guest_trace *t
 		}
 	}
 	xf_guest_stacks_name(trace, frame, domain, &place);
-	code = xf_calltree_frame(frames->tree, place.kind, place.name, interned);
+	code = xf_calltree_frame_at(
+	        frames->tree, place.kind, place.name,
+	        frames->addresses ? xf_guest_stacks_code(frames->stacks, trace, frame) : 0,
+	        interned);
 	made.frame = *interned;
 	if (!code && trace->kernel && place.name != place.text)
 		code = remember(frames, &made, hash);
 	return code;
+}
+
+static int push_user_frame(struct xf_guest_frames *frames, const struct xf_user_trace *trace,
+                           struct xf_frame frame, struct xf_node_id *node)
+{
+	struct xf_frame_id named;
+	struct xf_place place;
+	int code;
+
+	xf_user_stacks_name(&frames->user, trace, frame, &place);
+	code = xf_calltree_frame_at(
+	        frames->tree, place.kind, place.name,
+	        frames->addresses ? xf_user_stacks_code(&frames->user, trace, frame) : 0, &named);
+	return code ? code : xf_calltree_child(frames->tree, *node, named, node);
 }
 
 /* The frames of the process that called the kernel, or was running. */
@@ -122,10 +141,7 @@ static int push_user(struct xf_guest_frames *frames, const struct xf_record *rec
 		code = push(frames, XF_FRAME_INCOMPLETE, label, node);
 	}
 	for (size_t i = trace.nr; !code && i > 0; i--) {
-		struct xf_place place;
-
-		xf_user_stacks_name(&frames->user, &trace, trace.frames[i - 1], &place);
-		code = push(frames, place.kind, place.name, node);
+		code = push_user_frame(frames, &trace, trace.frames[i - 1], node);
 	}
 	return code;
 }

@@ -12,12 +12,12 @@
 
 struct xf_guest_frames;
 
-/* Return: what puts frames of samples of @recording into @tree; all of these outlive it. NULL
- * without memory. */
+/* Return: what puts frames of samples of @recording into @tree; all of these outlive it. With
+ * @addresses frames bear those of profile/guest_code.h. NULL without memory. */
 struct xf_guest_frames *xf_guest_frames_new(const struct xf_recording *recording,
                                             struct xf_guest_stacks *stacks,
                                             const struct xf_processes *processes,
-                                            struct xf_calltree *tree);
+                                            struct xf_calltree *tree, bool addresses);
 void xf_guest_frames_free(struct xf_guest_frames *frames);
 
 /* How much of a guest's stack is known. */

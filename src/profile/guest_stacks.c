@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/guest_code.h"
+
 /* At so many pieces of code, beside the kernel's own, can the words of a stack point. */
 #define TABLES_MAX 24u
 
@@ -470,6 +472,19 @@ void xf_guest_stacks_name(const struct xf_guest_trace *trace, struct xf_frame fr
 	}
 	snprintf(place->text, sizeof(place->text), "[%.60s kernel]+0x%" PRIx64, domain,
 	         frame.address);
+}
+
+uint64_t xf_guest_stacks_code(const struct xf_guest_stacks *stacks,
+                              const struct xf_guest_trace *trace, struct xf_frame frame)
+{
+	const struct xf_kernels *kernels = xf_recording_kernels(stacks->recording);
+	uint64_t address = unslide(frame.address, trace->slide) - !frame.interrupted;
+
+	if (!trace->kernel || address < XF_GUEST_CODE_KERNEL_HALF)
+		return 0;
+	return xf_guest_code_address(
+	        xf_guest_code_of_kernel((size_t)(trace->kernel->recorded - kernels->kernels)),
+	        xf_guest_code_offset(address));
 }
 
 bool xf_guest_switched_away(const struct xf_recording *recording, const struct xf_sample *sample)

@@ -51,6 +51,11 @@ int xf_guest_stacks_walk(struct xf_guest_stacks *stacks, const struct xf_record 
 void xf_guest_stacks_name(const struct xf_guest_trace *trace, struct xf_frame frame,
                           const char *domain, struct xf_place *place);
 
+/* Return: the address of a frame as profile/guest_code.h has it; 0 where the kernel is not known.
+ */
+uint64_t xf_guest_stacks_code(const struct xf_guest_stacks *stacks,
+                              const struct xf_guest_trace *trace, struct xf_frame frame);
+
 /* Of what is below the kernel's frames no more is known yet than that it is there. */
 #define XF_GUEST_USER_NAME "[user]"
 

@@ -522,8 +522,9 @@ static int start_builder(struct builder *builder)
 	builder->inlines = (struct xf_inlines){.debug = builder->options->debug,
 	                                       .tree = builder->tree,
 	                                       .frames = builder->options->inlines};
-	builder->guest_frames = xf_guest_frames_new(recording, builder->tools->guest_stacks,
-	                                            builder->processes, builder->tree);
+	builder->guest_frames =
+	        xf_guest_frames_new(recording, builder->tools->guest_stacks, builder->processes,
+	                            builder->tree, builder->options->guest_addresses);
 	builder->xen_frames = xf_xen_frames_new(builder->tools->stacks, builder->tree,
 	                                        &builder->inlines, builder->options->addresses);
 	return builder->guest_frames && builder->xen_frames ? 0 : -ENOMEM;

@@ -44,6 +44,7 @@ struct xf_profile_options {
 	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
 	enum xf_timeline_wish timeline;
 	bool addresses;         /* Xen's frames bear addresses: a function may be several frames */
+	bool guest_addresses;   /* guests' frames do, as profile/guest_code.h has them */
 	struct xf_debug *debug; /* of Xen's, for lines of the source; NULL: none */
 	bool inlines;           /* functions that were inlined are frames, "NAME (inlined)" */
 	bool without_guests;    /* leaves out guests' own frames: their tables need not be built */

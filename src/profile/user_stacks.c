@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profile/guest_code.h"
+
 struct context {
 	const struct xf_user_stacks *stacks;
 	const struct xf_process *process;
@@ -115,4 +117,19 @@ const char *xf_user_stacks_name(const struct xf_user_stacks *stacks,
 		make_name(&mapping, address, place->text);
 	}
 	return xf_mapping_is_file(&mapping) ? mapping.file->path : NULL;
+}
+
+uint64_t xf_user_stacks_code(const struct xf_user_stacks *stacks, const struct xf_user_trace *trace,
+                             struct xf_frame frame)
+{
+	uint64_t address = frame.interrupted ? frame.address : frame.address - 1;
+	struct xf_mapping mapping;
+	uint32_t file, pid;
+	uint64_t offset;
+
+	if (!xf_processes_mapping(stacks->processes, &trace->process, address, &mapping) ||
+	    !xf_mapping_is_file(&mapping))
+		return 0;
+	xf_mapping_place(&mapping, &trace->process, address, &file, &pid, &offset);
+	return xf_guest_code_address(xf_guest_code_of_file(file), offset);
 }

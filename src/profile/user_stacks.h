@@ -41,6 +41,10 @@ const char *xf_user_stacks_name(const struct xf_user_stacks *stacks,
                                 const struct xf_user_trace *trace, struct xf_frame frame,
                                 struct xf_place *place);
 
+/* Return: the address of a frame as profile/guest_code.h has it; 0 where it is in no known file. */
+uint64_t xf_user_stacks_code(const struct xf_user_stacks *stacks, const struct xf_user_trace *trace,
+                             struct xf_frame frame);
+
 /* The name of what stands where outer frames of a process are missing, with the reason. */
 #define XF_USER_INCOMPLETE "[user incomplete: %s]"
 

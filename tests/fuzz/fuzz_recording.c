@@ -11,6 +11,7 @@
 #include "output/flamegraph.h"
 #include "output/folded.h"
 #include "output/page.h"
+#include "output/perf.h"
 #include "output/report.h"
 #include "output/script.h"
 #include "profile/profile.h"
@@ -70,6 +71,28 @@ static void write_outputs(FILE *out, const struct xf_recording *recording,
 		xf_script_write(out, recording, &all, NULL);
 }
 
+/* With addresses, and an object of each file. */
+static void write_perf(FILE *out, const struct xf_recording *recording)
+{
+	struct xf_profile_options options = XF_PROFILE_DEFAULTS;
+	struct xf_perf_images images;
+	struct xf_profile *profile;
+	struct xf_error error;
+
+	options.timeline = XF_TIMELINE_NEEDED;
+	options.addresses = options.guest_addresses = true;
+	if (xf_profile_build(recording, &options, &profile, &error))
+		return;
+	xf_perf_write(out, profile);
+	if (!xf_perf_images_make(recording, profile, &images)) {
+		xf_perf_write_images(out, profile, &images);
+		for (size_t i = 0; i < images.nr; i++)
+			xf_perf_object_write(out, &images.images[i]);
+	}
+	xf_perf_images_free(&images);
+	xf_profile_free(profile);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static const struct xf_profile_options options = {.by_domain = true,
@@ -89,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	out = fopen("/dev/null", "w");
 	if (out && !xf_profile_build(recording, &options, &profile, &error)) {
 		write_outputs(out, recording, profile);
+		write_perf(out, recording);
 		xf_profile_free(profile);
 	}
 	if (out)
