@@ -19,7 +19,7 @@ const KINDS = {
 	process: ["process", ["#b9d8d2"], ["#6fa39b"]],
 	guestKernel: ["guest kernel", ["#93bfe6"], ["#639bd0"]],
 	guestUser: ["guest user", ["#9fd3a6"], ["#6cb277"]],
-	idle: ["idle", ["#dcdad6", "#66615b"], ["#3b3e45", "#b3b0ab"]],
+	idle: ["idle", ["#dcdad6", "#5f5a54"], ["#3b3e45", "#b3b0ab"]],
 	incomplete: ["incomplete stack", ["#f6d3e4", "#6d0f41", "#e48ab8"], ["#5a2543", "#ffd6ea", "#8f3d6b"]],
 	unknown: ["no name", ["#d8bcc6"], ["#a98793"]],
 	domain: ["domain", ["#c3cedb"], ["#4a5869", "#e8edf3"]],
