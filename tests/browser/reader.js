@@ -103,8 +103,9 @@ async function same(name, expression, wanted) {
 	check(name, got === wanted, { got, wanted });
 }
 
-/* Opens a document in a tab of its own, in the light, and waits until @isThere, an expression, is true. */
-async function open(file, isThere) {
+/* Opens a document in a tab of its own, in the light, and waits until @isThere, an expression, is true.
+   @before: a script that runs in it before its own. */
+async function open(file, isThere, before) {
 	session = undefined;
 	const target = await send("Target.createTarget", { url: "about:blank" });
 	session = (await send("Target.attachToTarget", { targetId: target.targetId, flatten: true })).sessionId;
@@ -112,6 +113,8 @@ async function open(file, isThere) {
 	await send("Log.enable");
 	await send("Page.enable");
 	await setScheme("light");
+	if (before)
+		await send("Page.addScriptToEvaluateOnNewDocument", { source: before });
 	await send("Page.navigate", { url: "file://" + file });
 	for (let i = 0; i < LOOKS && !await ask(isThere); i++)
 		await new Promise(function (done) { setTimeout(done, 100); });

@@ -17,13 +17,18 @@ function make(parent, name, text, className) {
    the frame that says why. */
 function countFlaws(everything) {
 	const counts = { whole: 0, unnamed: 0, byFrame: new Float64Array(model.nrFrames) };
+	const isUnnamed = model.framesOf("unknown"), isIncomplete = model.framesOf("incomplete");
+	if (!isUnnamed.includes(1) && !isIncomplete.includes(1)) {
+		counts.whole = everything.total[0];
+		return counts;
+	}
 	const flaws = new Int32Array(model.nrNodes).fill(-1); /* 0: unnamed */
 	for (let node = 0; node < model.nrNodes; node++) {
 		const frame = model.frame[node], self = everything.self[node];
 		let flaw = node ? flaws[model.parent[node]] : -1;
-		if (flaw <= 0 && model.isKind(frame, "incomplete"))
+		if (flaw <= 0 && isIncomplete[frame])
 			flaw = frame;
-		else if (flaw < 0 && model.isKind(frame, "unknown"))
+		else if (flaw < 0 && isUnnamed[frame])
 			flaw = 0;
 		flaws[node] = flaw;
 		if (flaw > 0)
