@@ -60,6 +60,7 @@ void xf_changes_write_facts(FILE *out, const struct xf_comparison *comparison)
 {
 	for (int side = 0; side < 2; side++) {
 		struct xf_facts facts;
+		char count[32];
 
 		xf_facts_of(comparison->profiles[side], &facts);
 		fprintf(out, "<text class=\"s\" x=\"14\" y=\"%d\">%c  ", 53 + 18 * side,
@@ -67,8 +68,10 @@ void xf_changes_write_facts(FILE *out, const struct xf_comparison *comparison)
 		xf_text_write_xml(out, comparison->names[side], 40);
 		fputs("  \xc2\xb7  ", out);
 		xf_text_write_xml(out, facts.host, 80);
+		/* Not what they were: a line that is cut at the window's edge says less. */
 		fprintf(out, "  \xc2\xb7  %s  \xc2\xb7  samples %s  \xc2\xb7  %s</text>\n",
-		        facts.recorded, facts.samples, facts.quality);
+		        facts.recorded, xf_text_count(comparison->profiles[side]->samples, count),
+		        facts.quality);
 	}
 }
 

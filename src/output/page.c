@@ -57,7 +57,7 @@ static const char *kind_name(enum xf_frame_kind kind)
 	        [XF_FRAME_AGENT] = "agent",     [XF_FRAME_UNKNOWN] = "unknown",
 	        [XF_FRAME_IDLE] = "idle",       [XF_FRAME_INCOMPLETE] = "incomplete",
 	        [XF_FRAME_KERNEL] = "kernel",   [XF_FRAME_USER] = "guestUser",
-	        [XF_FRAME_PROCESS] = "process",
+	        [XF_FRAME_PROCESS] = "process", [XF_FRAME_FUNCTION] = "function",
 	};
 
 	return kind < XF_FRAME_KINDS && names[kind] ? names[kind] : "other";

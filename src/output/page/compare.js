@@ -7,8 +7,8 @@
 const CHANGES = {
 	light: { less: ["#dde7f5", "#b8ceee", "#8fb2e4", "#6692da"], even: "#e9e5de",
 		more: ["#fae2d8", "#f5bda6", "#ee9577", "#e06a4c"], text: ["#24201c", "#24201c"] },
-	dark: { less: ["#2b3546", "#385078", "#4a70b0", "#6f9ae6"], even: "#303237",
-		more: ["#46322c", "#754534", "#a9593d", "#dc7350"], text: ["#ece9e4", "#1b1510"] }
+	dark: { less: ["#2b3546", "#385078", "#4467a5", "#6f9ae6"], even: "#303237",
+		more: ["#46322c", "#754534", "#9f5339", "#dc7350"], text: ["#ece9e4", "#1b1510"] }
 };
 /* In hundredths of what there is: where a colour begins. */
 const STEPS = [0, 0.25, 1, 3];

@@ -13,11 +13,40 @@ function make(parent, name, text, className) {
 
 /* ---- Quality ---- */
 
-/* [class, words, samples, what it means]; of the whole recording, whatever is selected. */
+/* The samples by the worst that is to be said of their stacks: whole, unnamed, and of incomplete ones by
+   the frame that says why. */
+function countFlaws(everything) {
+	const counts = { whole: 0, unnamed: 0, byFrame: new Float64Array(model.nrFrames) };
+	const isUnnamed = model.framesOf("unknown"), isIncomplete = model.framesOf("incomplete");
+	if (!isUnnamed.includes(1) && !isIncomplete.includes(1)) {
+		counts.whole = everything.total[0];
+		return counts;
+	}
+	const flaws = new Int32Array(model.nrNodes).fill(-1); /* 0: unnamed */
+	for (let node = 0; node < model.nrNodes; node++) {
+		const frame = model.frame[node], self = everything.self[node];
+		let flaw = node ? flaws[model.parent[node]] : -1;
+		if (flaw <= 0 && isIncomplete[frame])
+			flaw = frame;
+		else if (flaw < 0 && isUnnamed[frame])
+			flaw = 0;
+		flaws[node] = flaw;
+		if (flaw > 0)
+			counts.byFrame[flaw] += self;
+		else if (flaw === 0)
+			counts.unnamed += self;
+		else
+			counts.whole += self;
+	}
+	return counts;
+}
+
+/* [class, words, samples, what it means, samples of its part of the bar]; of the whole recording, whatever
+   is selected. A stack may have two flaws; the bar has it once. */
 function qualityRows(everything) {
+	const flaws = countFlaws(everything);
 	const rows = [
-		["whole", "whole stacks, with names", Math.max(0, about.count - about.incomplete -
-			about.unnamed), "All that was there is shown."],
+		["whole", "whole stacks, with names", flaws.whole, "All that was there is shown."],
 		["lost", "lost: eight samples were waiting", about.lostSlot,
 			"Something ran long without a look at softirqs, and is shown too small. Record at a " +
 			"lower frequency."],
@@ -34,10 +63,11 @@ function qualityRows(everything) {
 		if (model.isKind(frame, "incomplete"))
 			rows.push(["incomplete", name.replace(/^\[|\]$/g, ""), everything.functionTotal[frame],
 				"Outer frames are missing; what is shown of the stack is right." +
-				(model.places[frame] ? " Why: " + model.places[frame] + "." : "")]);
+				(model.places[frame] ? " Why: " + model.places[frame] + "." : ""),
+			flaws.byFrame[frame]]);
 	});
 	rows.push(["unnamed", "with frames that have no name", about.unnamed,
-		"Code for which the running Xen gave no symbol: shown by its address."]);
+		"Code for which the running Xen gave no symbol: shown by its address.", flaws.unnamed]);
 	return rows;
 }
 
@@ -58,7 +88,7 @@ function showQuality(everything) {
 		if (!row[2] && row[0] !== "whole")
 			return;
 		const part = make(byId("quality-bar"), "span", undefined, row[0]);
-		part.style.flexGrow = row[2] / due;
+		part.style.flexGrow = (row.length > 4 ? row[4] : row[2]) / due;
 		const line = make(byId("quality-rows"), "tr"), cause = make(line, "td");
 		make(cause, "i", undefined, row[0]);
 		make(cause, "span", row[1]);

@@ -90,6 +90,10 @@ function readModel() {
 		places: about.frames.map(function (frame) { return frame[2] || ""; })
 	};
 	model.isKind = function (frame, kind) { return model.kinds[frame] === kind; };
+	/* For what asks of each node. */
+	model.framesOf = function (kind) {
+		return Uint8Array.from(model.kinds, function (other) { return other === kind ? 1 : 0; });
+	};
 	readNodes(model, about.nodes);
 	model.compare = about.compare || null;
 	if (model.compare)
@@ -109,7 +113,8 @@ function readModel() {
 		return frame > 0 && !["domain", "vcpu", "pcpu", "root"].includes(kind) && !domains.has(frame);
 	});
 	model.leafIdle = new Uint8Array(model.nrNodes);
+	const isIdle = model.framesOf("idle");
 	for (let i = 1; i < model.nrNodes; i++)
-		model.leafIdle[i] = model.isKind(model.frame[i], "idle") ? 1 : 0;
+		model.leafIdle[i] = isIdle[model.frame[i]];
 	return model;
 }

@@ -8,7 +8,7 @@ const state = {
 	domain: "all", vcpu: -1, pcpu: -1, range: null, theme: "auto", by: "self",
 	perPcpu: model.pcpus.length > 1 && model.pcpus.length <= 32
 };
-const shown = { trees: {}, scenes: [], match: null, heat: null, height: 0, sight: 0, width: 0,
+const shown = { selection: "", trees: {}, scenes: [], match: null, heat: null, height: 0, sight: 0, width: 0,
 	pending: null };
 let at = null; /* the selected box: { side, path } */
 let look = null;
@@ -51,6 +51,16 @@ function makeLook() {
 	};
 }
 
+/* The sums are made anew only where they are of another selection. */
+function sumSelected() {
+	const selection = JSON.stringify([state.domain, state.vcpu, state.pcpu, state.range]);
+	if (selection === shown.selection)
+		return;
+	shown.selection = selection;
+	sumUp(model, state, sums);
+	shown.trees = {};
+}
+
 function tree(which) {
 	if (!shown.trees[which])
 		shown.trees[which] = which === "stacks" ? stacksTree(model, sums) :
@@ -90,11 +100,23 @@ function layOutStacks(width) {
 	return rowsOf(scene) * ROW + 2 * TOP;
 }
 
+function widthOfGraph() {
+	return Math.max(byId("scroll").clientWidth - 2 * LEFT, 10);
+}
+
+/* What stands around graph and map may take more room, too. */
+function followWindow() {
+	if (heatWidth() !== shown.heatWidth)
+		change("heat", "layout");
+	else if (widthOfGraph() !== shown.width || byId("scroll").clientHeight !== shown.sight)
+		change("layout");
+}
+
 function relayout() {
 	const scroll = byId("scroll"), below = shown.height - scroll.scrollTop - shown.sight;
 	const drawn = sums.total[0] > 0 && (state.view !== "function" ||
 		state.fn >= 0 && sums.functionTotal[state.fn] > 0);
-	shown.width = Math.max(scroll.clientWidth - 2 * LEFT, 10);
+	shown.width = widthOfGraph();
 	byId("nothing").hidden = drawn;
 	byId("nothing").textContent = sums.total[0] > 0 ?
 		state.fn < 0 ? "Choose a function from the list, or select a frame and press f." :
@@ -132,7 +154,7 @@ function paint() {
 function repaintHeat() {
 	if (model.compare)
 		return;
-	paintHeat(byId("heat-canvas"), shown.heat, model, heatWidth(), look.dark, state.pcpu);
+	paintHeat(byId("heat-canvas"), shown.heat, model, shown.heatWidth, look.dark, state.pcpu);
 	showRange();
 }
 
@@ -144,15 +166,14 @@ function heatWidth() {
 function update(parts) {
 	if (parts.has("theme"))
 		makeLook();
-	if (parts.has("sums")) {
-		sumUp(model, state, sums);
-		shown.trees = {};
-	}
+	if (parts.has("sums"))
+		sumSelected();
 	if (parts.has("match"))
 		shown.match = search(model, state.query);
+	shown.heatWidth = heatWidth();
 	if (!model.compare && (parts.has("heat") || parts.has("match") || parts.has("filter")))
 		shown.heat = heatCells(model, state, shown.match, state.perPcpu,
-			Math.max(20, Math.floor(heatWidth() / 4)));
+			Math.max(20, Math.floor(shown.heatWidth / 4)));
 	if (parts.has("function")) {
 		delete shown.trees.callers;
 		delete shown.trees.callees;

@@ -3,10 +3,15 @@
 
 const ROW = 19, GAP = 1, PAD = 4;
 
+/* Xen's, and functions of which no more is known. */
+const WARM = ["#ef9a7c", "#f1a374", "#f3ac6e", "#f4b56a", "#f4be68", "#f3c76a", "#f0cf70", "#edb48c"];
+const WARM_IN_DARK = ["#d8775a", "#da8153", "#dc8b4e", "#dd954a", "#dc9f49", "#daa84b", "#d6b052", "#d3936c"];
+
 /* By what a frame is: [words of the legend, light, dark, dark text on dark]. A list of colours: by name. */
 const KINDS = {
-	xen: ["Xen", ["#ef9a7c", "#f1a374", "#f3ac6e", "#f4b56a", "#f4be68", "#f3c76a", "#f0cf70", "#edb48c"],
-		["#d8775a", "#da8153", "#dc8b4e", "#dd954a", "#dc9f49", "#daa84b", "#d6b052", "#d3936c"]],
+	xen: ["Xen", WARM, WARM_IN_DARK],
+	/* of another profiler's recording */
+	function: ["function", WARM, WARM_IN_DARK],
 	agent: ["xenflame itself", ["#c7b5ea"], ["#9c85cf"]],
 	kernel: ["functions of a guest's kernel",
 		["#8fb4e8", "#91baea", "#92bfe8", "#93c4e6", "#94c9e3", "#96cde0", "#9ab7e2", "#a3bde6"],
@@ -14,7 +19,7 @@ const KINDS = {
 	process: ["process", ["#b9d8d2"], ["#6fa39b"]],
 	guestKernel: ["guest kernel", ["#93bfe6"], ["#639bd0"]],
 	guestUser: ["guest user", ["#9fd3a6"], ["#6cb277"]],
-	idle: ["idle", ["#dcdad6", "#66615b"], ["#3b3e45", "#b3b0ab"]],
+	idle: ["idle", ["#dcdad6", "#5f5a54"], ["#3b3e45", "#b3b0ab"]],
 	incomplete: ["incomplete stack", ["#f6d3e4", "#6d0f41", "#e48ab8"], ["#5a2543", "#ffd6ea", "#8f3d6b"]],
 	unknown: ["no name", ["#d8bcc6"], ["#a98793"]],
 	domain: ["domain", ["#c3cedb"], ["#4a5869", "#e8edf3"]],

@@ -50,8 +50,7 @@ function listenToGraph() {
 	listen("heat-area", "pointerup", endDrag);
 	listen("heat-area", "pointerleave", hideTip);
 	window.addEventListener("keydown", onKey);
-	/* What stands around them may take more room, too. */
-	const sizes = new ResizeObserver(function () { change("heat", "layout"); });
+	const sizes = new ResizeObserver(followWindow);
 	sizes.observe(byId("scroll"));
 	sizes.observe(byId("heat-area"));
 	window.addEventListener("popstate", readAddress);
@@ -63,7 +62,7 @@ function listenToGraph() {
 showFacts();
 showKeys();
 fillFilters();
-sumUp(model, state, sums);
+sumSelected();
 if (!model.compare)
 	showQuality(sums);
 listenToControls();

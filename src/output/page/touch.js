@@ -277,9 +277,14 @@ function newStep() {
 	step = true;
 }
 
+/* Where the address names none. */
+function firstView() {
+	return about.callers ? "callers" : "stacks";
+}
+
 function addressOf() {
 	const words = new URLSearchParams();
-	if (state.view !== "stacks")
+	if (state.view !== firstView())
 		words.set("view", state.view);
 	if (state.icicle !== about.icicle)
 		words.set("turn", state.icicle ? "icicle" : "flame");
@@ -337,8 +342,7 @@ function readAddress() {
 	const domain = wholeNumber(words.get("domain"), words.get("domain") === "busy" ? "busy" : "all");
 	const fn = wholeNumber(words.get("f"), -1);
 	Object.assign(state, {
-		view: ["callers", "function"].includes(view) ? view : about.callers &&
-			view === null ? "callers" : "stacks",
+		view: ["stacks", "callers", "function"].includes(view) ? view : firstView(),
 		icicle: words.has("turn") ? words.get("turn") === "icicle" : about.icicle,
 		fn: fn < model.nrFrames ? fn : -1,
 		side: words.has("zc") ? "callers" : "callees",
