@@ -162,6 +162,14 @@ static bool is_entry(const struct xf_elf *elf, const GElf_Sym *symbol)
 	return section != NULL && gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR;
 }
 
+bool xf_elf_strings_end(void *elf, size_t section)
+{
+	const Elf_Data *data = elf_rawdata(elf_getscn(elf, section), NULL);
+
+	return data == NULL || data->d_buf == NULL || data->d_size == 0 ||
+	       ((const char *)data->d_buf)[data->d_size - 1] == '\0';
+}
+
 /* Any number of headers may name the same bytes as their symbols: together, in *@total, they cannot
  * be more than the file. */
 static bool is_symbols(const struct xf_elf *elf, Elf_Scn *section, GElf_Shdr *header,
@@ -169,7 +177,8 @@ static bool is_symbols(const struct xf_elf *elf, Elf_Scn *section, GElf_Shdr *he
 {
 	if (!gelf_getshdr(section, header) ||
 	    (header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM) ||
-	    header->sh_size > elf->file_size - *total)
+	    header->sh_size > elf->file_size - *total ||
+	    !xf_elf_strings_end(elf->elf, header->sh_link))
 		return false;
 	*total += header->sh_size;
 	return true;

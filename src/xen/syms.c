@@ -6,6 +6,7 @@
 #include <libelf.h>
 #include <string.h>
 
+#include "unwind/elf.h"
 #include "xen/discover.h"
 
 bool xf_syms_recognize(const void *bytes, size_t size)
@@ -68,7 +69,7 @@ static int read_symbols(Elf *elf, size_t size, struct xf_symbols *symbols)
 	while (!result && (section = elf_nextscn(elf, section)) != NULL)
 		if (gelf_getshdr(section, &header) &&
 		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
-		    header.sh_size <= left) {
+		    header.sh_size <= left && xf_elf_strings_end(elf, header.sh_link)) {
 			left -= header.sh_size;
 			result = read_table(elf, section, &header, &names, symbols);
 		}

@@ -247,7 +247,7 @@ static void read_symbols(const struct image *image, struct xf_symbols *symbols)
 		if (!gelf_getshdr(section, &header))
 			continue;
 		if ((header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
-		    header.sh_size <= left) {
+		    header.sh_size <= left && xf_elf_strings_end(image->elf.elf, header.sh_link)) {
 			left -= header.sh_size;
 			add_symbols(image->elf.elf, section, header.sh_link, symbols, &names);
 		}

@@ -258,6 +258,18 @@ static void symbols_that_share_a_long_name_are_no_more_than_the_file(void **stat
 	xf_symbols_free(symbols);
 }
 
+static void names_without_an_end_are_not_read(void **state)
+{
+	struct file file = make_file();
+	struct xf_symbols *symbols = NULL;
+
+	(void)state;
+	file.strings[sizeof(file.strings) - 1] = 'n';
+	assert_int_equal(xf_syms_read(&file, sizeof(file), &symbols, NULL), 0);
+	assert_int_equal(xf_symbols_count(symbols), 0);
+	xf_symbols_free(symbols);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +277,7 @@ int main(void)
 	        cmocka_unit_test(other_files_are_told_from_it),
 	        cmocka_unit_test(what_is_not_whole_is_refused),
 	        cmocka_unit_test(any_damage_is_survived),
+	        cmocka_unit_test(names_without_an_end_are_not_read),
 	        cmocka_unit_test(symbols_that_share_a_long_name_are_no_more_than_the_file),
 	};
 
