@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/elf.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -12,6 +13,16 @@
  * there are tens of MiB of data between them. So much of it, and no more, is put into pieces.
  */
 #define MOST_BETWEEN (64u << 20)
+
+/*
+ * Each piece is gone through together with all of the file's unwind information. Programs have one,
+ * kernels two or three.
+ */
+#define MOST_PIECES 64u
+
+/* So many times the file's size may a section have that was compressed: debug information comes to
+ * a third or a quarter, and zlib can make a thousandth of what says nothing. */
+#define MOST_EXPANSION 16u
 
 /* What no instruction leads over: int3. */
 #define FILLER 0xcc
@@ -126,11 +137,16 @@ static int check_sections(const struct xf_elf *elf, struct xf_error *error)
 	return 0;
 }
 
+/* Bytes of a symbol's name that are looked at: many may share one long string. */
+#define MOST_NAME 4096u
+
 /* The compiler puts what it thinks unlikely apart, as NAME.cold: that is jumped to, with NAME's
  * frame, and is no function. */
 static bool is_cold(const char *name)
 {
-	return name != NULL && strstr(name, ".cold") != NULL;
+	size_t size = name != NULL ? strnlen(name, MOST_NAME) : 0;
+
+	return size != 0 && memmem(name, size, ".cold", strlen(".cold")) != NULL;
 }
 
 static bool is_entry(const struct xf_elf *elf, const GElf_Sym *symbol)
@@ -144,6 +160,28 @@ static bool is_entry(const struct xf_elf *elf, const GElf_Sym *symbol)
 		return false;
 	section = elf_getscn(elf->elf, symbol->st_shndx);
 	return section != NULL && gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR;
+}
+
+bool xf_elf_strings_end(void *elf, size_t section)
+{
+	const Elf_Data *data = elf_rawdata(elf_getscn(elf, section), NULL);
+
+	return data == NULL || data->d_buf == NULL || data->d_size == 0 ||
+	       ((const char *)data->d_buf)[data->d_size - 1] == '\0';
+}
+
+/* Any number of headers may name the same bytes as their symbols: together, in *@total, they cannot
+ * be more than the file. */
+static bool is_symbols(const struct xf_elf *elf, Elf_Scn *section, GElf_Shdr *header,
+                       uint64_t *total)
+{
+	if (!gelf_getshdr(section, header) ||
+	    (header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM) ||
+	    header->sh_size > elf->file_size - *total ||
+	    !xf_elf_strings_end(elf->elf, header->sh_link))
+		return false;
+	*total += header->sh_size;
+	return true;
 }
 
 static int add_symbols(struct xf_elf *elf, Elf_Scn *section, size_t strings, size_t *room)
@@ -171,6 +209,7 @@ static int add_symbols(struct xf_elf *elf, Elf_Scn *section, size_t strings, siz
 static int find_entries(struct xf_elf *elf)
 {
 	Elf_Scn *section = NULL;
+	uint64_t total = 0;
 	size_t room = 256;
 	GElf_Shdr header;
 	GElf_Ehdr head;
@@ -182,8 +221,7 @@ static int find_entries(struct xf_elf *elf)
 	if (gelf_getehdr(elf->elf, &head) && head.e_entry != 0)
 		elf->entries[elf->nr_entries++] = head.e_entry;
 	while (!result && (section = elf_nextscn(elf->elf, section)) != NULL)
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+		if (is_symbols(elf, section, &header, &total))
 			result = add_symbols(elf, section, header.sh_link, &room);
 	return result;
 }
@@ -221,6 +259,10 @@ int xf_elf_open(const void *bytes, size_t size, struct xf_elf *elf, struct xf_er
 	result = check_sections(elf, error);
 	if (!result && (join_sections(elf) != 0 || find_entries(elf) != 0))
 		result = xf_fail(error, -ENOMEM, "out of memory");
+	if (!result && elf->nr_pieces > MOST_PIECES)
+		result = xf_fail(error, -EBADMSG,
+		                 "its code lies in %zu places far apart: at most %u make sense",
+		                 elf->nr_pieces, MOST_PIECES);
 	return result;
 }
 
@@ -234,22 +276,43 @@ void xf_elf_close(struct xf_elf *elf)
 	*elf = (struct xf_elf){0};
 }
 
-/* Return: whether @section can be read as it is, or could be decompressed. libelf refuses one that
- * says it becomes larger than compression can make it. */
-static bool decompress(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+/* Return: the size that @section says it has when decompressed, as GNU's tools wrote it before
+ * there was a flag: "ZLIB" and eight bytes, the highest first. 0: it is not so. */
+static uint64_t old_size(Elf_Scn *section)
 {
-	if (header->sh_flags & SHF_COMPRESSED)
-		return elf_compress(section, 0, 0) >= 0;
-	return strncmp(name, ".zdebug", 7) != 0 || elf_compress_gnu(section, 0, 0) >= 0;
+	const Elf_Data *data = elf_rawdata(section, NULL);
+	uint64_t size;
+
+	if (data == NULL || data->d_buf == NULL || data->d_size < 4 + sizeof(size) ||
+	    memcmp(data->d_buf, "ZLIB", 4) != 0)
+		return 0;
+	memcpy(&size, (const uint8_t *)data->d_buf + 4, sizeof(size));
+	return be64toh(size);
 }
 
-static bool read_section(Elf_Scn *found, const char *name, struct xf_elf_section *section)
+/* Return: whether @section can be read as it is, or could be decompressed. */
+static bool decompress(const struct xf_elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+                       const char *name)
+{
+	GElf_Chdr how;
+
+	if (header->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section, &how) != NULL &&
+		       how.ch_size / MOST_EXPANSION <= elf->file_size &&
+		       elf_compress(section, 0, 0) >= 0;
+	return strncmp(name, ".zdebug", 7) != 0 ||
+	       (old_size(section) / MOST_EXPANSION <= elf->file_size &&
+	        elf_compress_gnu(section, 0, 0) >= 0);
+}
+
+static bool read_section(const struct xf_elf *elf, Elf_Scn *found, const char *name,
+                         struct xf_elf_section *section)
 {
 	GElf_Shdr header;
 	Elf_Data *data;
 
 	if (!gelf_getshdr(found, &header) || header.sh_type == SHT_NOBITS ||
-	    !decompress(found, &header, name))
+	    !decompress(elf, found, &header, name))
 		return false;
 	data = elf_rawdata(found, NULL);
 	if (data == NULL || data->d_buf == NULL || data->d_size == 0)
@@ -271,8 +334,9 @@ bool xf_elf_section(const struct xf_elf *elf, const char *name, struct xf_elf_se
 
 		if (gelf_getshdr(found, &header))
 			its = elf_strptr(elf->elf, names, header.sh_name);
-		if (its != NULL && strcmp(its, name) == 0 && read_section(found, name, section))
-			return true;
+		/* The first one decides: each that fails may have been decompressed for nothing. */
+		if (its != NULL && strcmp(its, name) == 0)
+			return read_section(elf, found, name, section);
 	}
 	return false;
 }

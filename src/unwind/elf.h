@@ -42,4 +42,8 @@ void xf_elf_close(struct xf_elf *elf);
  * decompressed. Its bytes live as long as @elf. */
 bool xf_elf_section(const struct xf_elf *elf, const char *name, struct xf_elf_section *section);
 
+/* Return: whether section number @section of libelf's @elf ends as a table of strings does. libelf
+ * looks through all that is left of one that does not, for each string. */
+bool xf_elf_strings_end(void *elf, size_t section);
+
 #endif

@@ -32,7 +32,7 @@ struct xf_term {
 };
 
 /* Longer ones are none that a compiler or linker writes. */
-#define XF_MOST_EXPRESSION_BYTES 256
+#define XF_MOST_EXPRESSION_BYTES 64
 
 /*
  * Works out the expression in @bytes for an instruction at @rip; one that begins @from_cfa finds

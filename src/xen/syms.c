@@ -6,6 +6,7 @@
 #include <libelf.h>
 #include <string.h>
 
+#include "unwind/elf.h"
 #include "xen/discover.h"
 
 bool xf_syms_recognize(const void *bytes, size_t size)
@@ -24,14 +25,19 @@ static bool is_code(Elf *elf, size_t index)
 	return section && gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR;
 }
 
-static int take_symbol(Elf *elf, const GElf_Shdr *table, const GElf_Sym *entry,
+/* Any number of symbols may have the same bytes as their names: @names are left for those. */
+static int take_symbol(Elf *elf, const GElf_Shdr *table, const GElf_Sym *entry, size_t *names,
                        struct xf_symbols *symbols)
 {
 	const char *name = elf_strptr(elf, table->sh_link, entry->st_name);
 	unsigned char type = GELF_ST_TYPE(entry->st_info);
 	bool global = GELF_ST_BIND(entry->st_info) == STB_GLOBAL;
+	size_t size = name ? strnlen(name, *names) : 0;
 	char letter = 'd';
 
+	if (size == *names)
+		return 0;
+	*names -= size;
 	if (!name || !name[0] || type == STT_FILE || type == STT_SECTION ||
 	    entry->st_shndx == SHN_UNDEF || entry->st_shndx >= SHN_LORESERVE)
 		return 0;
@@ -40,7 +46,7 @@ static int take_symbol(Elf *elf, const GElf_Shdr *table, const GElf_Sym *entry,
 	return xf_symbols_add(symbols, entry->st_value, entry->st_size, letter, name);
 }
 
-static int read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+static int read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, size_t *names,
                       struct xf_symbols *symbols)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -48,20 +54,25 @@ static int read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
 	int result = 0;
 
 	for (int i = 0; !result && data && gelf_getsym(data, i, &entry); i++)
-		result = take_symbol(elf, header, &entry, symbols);
+		result = take_symbol(elf, header, &entry, names, symbols);
 	return result;
 }
 
-static int read_symbols(Elf *elf, struct xf_symbols *symbols)
+/* All tables together, and all names, are no more than the @size bytes of the file. */
+static int read_symbols(Elf *elf, size_t size, struct xf_symbols *symbols)
 {
+	size_t left = size, names = size;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 	int result = 0;
 
 	while (!result && (section = elf_nextscn(elf, section)) != NULL)
 		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			result = read_table(elf, section, &header, symbols);
+		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
+		    header.sh_size <= left && xf_elf_strings_end(elf, header.sh_link)) {
+			left -= header.sh_size;
+			result = read_table(elf, section, &header, &names, symbols);
+		}
 	xf_symbols_finish(symbols);
 	return result;
 }
@@ -103,7 +114,7 @@ int xf_syms_parse(const void *bytes, size_t size, struct xf_code *code, struct x
 		return xf_fail(error, -ENOMEM, "out of memory");
 	elf_version(EV_CURRENT);
 	elf = elf_memory((char *)bytes, size);
-	if (elf && read_symbols(elf, found) != 0)
+	if (elf && read_symbols(elf, size, found) != 0)
 		result = xf_fail(error, -ENOMEM, "out of memory");
 	else if (!elf || !xf_symbols_count(found))
 		result = xf_fail(error, -EBADMSG, "an ELF file without symbols, or damaged");
@@ -129,7 +140,7 @@ int xf_syms_read(const void *bytes, size_t size, struct xf_symbols **symbols,
 
 	elf_version(EV_CURRENT);
 	elf = elf_memory((char *)bytes, size);
-	result = found != NULL && elf != NULL ? read_symbols(elf, found) : -ENOMEM;
+	result = found != NULL && elf != NULL ? read_symbols(elf, size, found) : -ENOMEM;
 	elf_end(elf);
 	if (result) {
 		xf_symbols_free(found);

@@ -214,7 +214,10 @@ static bool is_function(const GElf_Sym *symbol)
 	       symbol->st_value;
 }
 
-static void add_symbols(Elf *elf, Elf_Scn *section, size_t strings, struct xf_symbols *symbols)
+/* Any number of symbols may have the same bytes as their names, and any number of tables as their
+ * symbols: together they are no more than the file. *@left: bytes of names. */
+static void add_symbols(Elf *elf, Elf_Scn *section, size_t strings, struct xf_symbols *symbols,
+                        size_t *left)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	GElf_Sym symbol;
@@ -222,8 +225,12 @@ static void add_symbols(Elf *elf, Elf_Scn *section, size_t strings, struct xf_sy
 	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
 		const char *name = elf_strptr(elf, strings, symbol.st_name);
 		bool global = GELF_ST_BIND(symbol.st_info) != STB_LOCAL;
+		size_t size = name ? strnlen(name, *left) : 0;
 
-		if (is_function(&symbol) && name && name[0])
+		if (size == *left)
+			return;
+		*left -= size;
+		if (is_function(&symbol) && size)
 			xf_symbols_add(symbols, symbol.st_value, symbol.st_size, global ? 'T' : 't',
 			               name);
 	}
@@ -232,14 +239,18 @@ static void add_symbols(Elf *elf, Elf_Scn *section, size_t strings, struct xf_sy
 /* All that the file names. What has no size ends with its section at the latest. */
 static void read_symbols(const struct image *image, struct xf_symbols *symbols)
 {
+	size_t left = image->size, names = image->size;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(image->elf.elf, section))) {
 		if (!gelf_getshdr(section, &header))
 			continue;
-		if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-			add_symbols(image->elf.elf, section, header.sh_link, symbols);
+		if ((header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
+		    header.sh_size <= left && xf_elf_strings_end(image->elf.elf, header.sh_link)) {
+			left -= header.sh_size;
+			add_symbols(image->elf.elf, section, header.sh_link, symbols, &names);
+		}
 		if (header.sh_flags & SHF_EXECINSTR)
 			xf_symbols_add(symbols, header.sh_addr + header.sh_size, 0, '?', "");
 	}

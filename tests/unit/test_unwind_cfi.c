@@ -416,6 +416,106 @@ static void test_compressed_rules(void **state)
 	xf_elf_close(&packed.elf);
 }
 
+/* What a file of a hundred bytes says it becomes decides nothing. */
+static void test_section_that_grows_out_of_proportion(void **state)
+{
+	struct made packed = {0};
+	const size_t size = 300000;
+	Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB, .ch_addralign = 1, .ch_size = size};
+	uLongf room = sizeof(packed.frames) - sizeof(header);
+	uint8_t *zeros = calloc(1, size);
+
+	(void)state;
+	assert_non_null(zeros);
+	memcpy(packed.frames, &header, sizeof(header));
+	assert_int_equal(compress(packed.frames + sizeof(header), &room, zeros, size), Z_OK);
+	free(zeros);
+	packed.frames_size = sizeof(header) + room;
+	packed.frames_flags = SHF_COMPRESSED;
+	finish(&packed, ".debug_frame");
+	assert_false(xf_cfi_available(&packed.elf, XF_CFI_DEBUG_FRAME));
+	xf_elf_close(&packed.elf);
+}
+
+/* A file's bytes as the symbols of many sections. */
+static void test_symbols_of_many_sections(void **state)
+{
+	enum {
+		TABLES = 20,
+		SYMBOLS = 40
+	};
+	static struct {
+		Elf64_Ehdr header;
+		Elf64_Shdr sections[2 + TABLES];
+		Elf64_Sym symbols[SYMBOLS];
+	} file;
+	struct xf_elf elf;
+
+	(void)state;
+	file.header = (Elf64_Ehdr){
+	        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+	                    EV_CURRENT},
+	        .e_type = ET_DYN,
+	        .e_machine = EM_X86_64,
+	        .e_version = EV_CURRENT,
+	        .e_ehsize = sizeof(file.header),
+	        .e_shoff = offsetof(typeof(file), sections),
+	        .e_shentsize = sizeof(file.sections[0]),
+	        .e_shnum = 2 + TABLES,
+	};
+	file.sections[1] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+	                                .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+	                                .sh_addr = CODE,
+	                                .sh_size = CODE_BYTES};
+	for (size_t i = 0; i < TABLES; i++)
+		file.sections[2 + i] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+		                                    .sh_offset = offsetof(typeof(file), symbols),
+		                                    .sh_size = sizeof(file.symbols),
+		                                    .sh_entsize = sizeof(file.symbols[0])};
+	for (size_t i = 0; i < SYMBOLS; i++)
+		file.symbols[i] = (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+		                              .st_shndx = 1,
+		                              .st_value = CODE};
+	assert_int_equal(xf_elf_open(&file, sizeof(file), &elf, NULL), 0);
+	assert_in_range(elf.nr_entries, SYMBOLS, sizeof(file) / sizeof(Elf64_Sym));
+	xf_elf_close(&elf);
+}
+
+/* Each piece of code would be gone through together with all rules. */
+static void test_code_in_many_places(void **state)
+{
+	enum {
+		PLACES = 65
+	};
+	static struct {
+		Elf64_Ehdr header;
+		Elf64_Shdr sections[1 + PLACES];
+	} file;
+	struct xf_error error = {0};
+	struct xf_elf elf;
+
+	(void)state;
+	file.header = (Elf64_Ehdr){
+	        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+	                    EV_CURRENT},
+	        .e_type = ET_DYN,
+	        .e_machine = EM_X86_64,
+	        .e_version = EV_CURRENT,
+	        .e_ehsize = sizeof(file.header),
+	        .e_shoff = offsetof(typeof(file), sections),
+	        .e_shentsize = sizeof(file.sections[0]),
+	        .e_shnum = 1 + PLACES,
+	};
+	for (size_t i = 0; i < PLACES; i++)
+		file.sections[1 + i] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+		                                    .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+		                                    .sh_addr = CODE + (i << 30),
+		                                    .sh_size = CODE_BYTES};
+	assert_int_equal(xf_elf_open(&file, sizeof(file), &elf, &error), -EBADMSG);
+	assert_non_null(strstr(error.text, "far apart"));
+	xf_elf_close(&elf);
+}
+
 static void test_no_rules(void **state)
 {
 	struct xf_unwind_table *table;
@@ -519,6 +619,9 @@ int main(void)
 	        cmocka_unit_test(test_what_a_row_cannot_hold),
 	        cmocka_unit_test(test_damage),
 	        cmocka_unit_test(test_compressed_rules),
+	        cmocka_unit_test(test_section_that_grows_out_of_proportion),
+	        cmocka_unit_test(test_symbols_of_many_sections),
+	        cmocka_unit_test(test_code_in_many_places),
 	        cmocka_unit_test(test_no_rules),
 	        cmocka_unit_test(test_choice),
 	        cmocka_unit_test(test_frame_pointers_are_marked),

@@ -212,6 +212,64 @@ static void any_damage_is_survived(void **state)
 	}
 }
 
+/* Their names would come to many times the file. */
+static void symbols_that_share_a_long_name_are_no_more_than_the_file(void **state)
+{
+	enum {
+		SYMBOLS = 40,
+		NAME = 800
+	};
+	static struct {
+		Elf64_Ehdr header;
+		Elf64_Shdr sections[4];
+		Elf64_Sym symbols[SYMBOLS];
+		char strings[NAME];
+	} many;
+	struct xf_symbols *symbols = NULL;
+
+	(void)state;
+	many.header = (Elf64_Ehdr){
+	        .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	        .e_type = ET_DYN,
+	        .e_machine = EM_X86_64,
+	        .e_version = EV_CURRENT,
+	        .e_ehsize = sizeof(many.header),
+	        .e_shoff = offsetof(typeof(many), sections),
+	        .e_shentsize = sizeof(Elf64_Shdr),
+	        .e_shnum = 4,
+	};
+	many.sections[1] = (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_EXECINSTR};
+	many.sections[2] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+	                                .sh_offset = offsetof(typeof(many), symbols),
+	                                .sh_size = sizeof(many.symbols),
+	                                .sh_link = 3,
+	                                .sh_entsize = sizeof(Elf64_Sym)};
+	many.sections[3] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+	                                .sh_offset = offsetof(typeof(many), strings),
+	                                .sh_size = sizeof(many.strings)};
+	memset(many.strings + 1, 'n', NAME - 2);
+	for (size_t i = 0; i < SYMBOLS; i++)
+		many.symbols[i] = (Elf64_Sym){.st_name = 1,
+		                              .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+		                              .st_shndx = 1,
+		                              .st_value = START + i};
+	assert_int_equal(xf_syms_read(&many, sizeof(many), &symbols, NULL), 0);
+	assert_in_range(xf_symbols_count(symbols), 1, sizeof(many) / NAME);
+	xf_symbols_free(symbols);
+}
+
+static void names_without_an_end_are_not_read(void **state)
+{
+	struct file file = make_file();
+	struct xf_symbols *symbols = NULL;
+
+	(void)state;
+	file.strings[sizeof(file.strings) - 1] = 'n';
+	assert_int_equal(xf_syms_read(&file, sizeof(file), &symbols, NULL), 0);
+	assert_int_equal(xf_symbols_count(symbols), 0);
+	xf_symbols_free(symbols);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +277,8 @@ int main(void)
 	        cmocka_unit_test(other_files_are_told_from_it),
 	        cmocka_unit_test(what_is_not_whole_is_refused),
 	        cmocka_unit_test(any_damage_is_survived),
+	        cmocka_unit_test(names_without_an_end_are_not_read),
+	        cmocka_unit_test(symbols_that_share_a_long_name_are_no_more_than_the_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
