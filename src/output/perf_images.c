@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
+#include "base/hex.h"
 #include "profile/guest_code.h"
 
 #define PAGE 4096ull
@@ -47,13 +49,6 @@ static struct xf_perf_image *add_image(struct maker *maker, const char *name)
 	return image;
 }
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* perf takes no longer ones, and nobody makes shorter ones. */
 static bool is_good(size_t build_id_size)
 {
@@ -68,8 +63,8 @@ static void take_build_id(struct xf_perf_image *image, const char *text)
 	if (strlen(text) % 2 || !is_good(size))
 		return;
 	for (size_t i = 0; i < size; i++) {
-		int high = digit(text[2 * i]);
-		int low = digit(text[2 * i + 1]);
+		int high = xf_hex_digit(text[2 * i]);
+		int low = xf_hex_digit(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return;
@@ -198,16 +193,8 @@ static int add_symbol(struct maker *maker, const struct xf_perf_symbol *symbol)
 {
 	struct xf_perf_images *made = maker->made;
 
-	if (made->nr_symbols == maker->room) {
-		size_t room = maker->room ? 2 * maker->room : 1024;
-		struct xf_perf_symbol *grown =
-		        reallocarray(made->symbols, room, sizeof(*made->symbols));
-
-		if (!grown)
-			return -ENOMEM;
-		made->symbols = grown;
-		maker->room = room;
-	}
+	if (!xf_make_room(&made->symbols, made->nr_symbols, &maker->room, sizeof(*made->symbols)))
+		return -ENOMEM;
 	made->symbols[made->nr_symbols++] = *symbol;
 	return 0;
 }

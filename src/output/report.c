@@ -20,6 +20,7 @@ struct view {
 	const struct xf_report_options *options;
 	uint32_t written;
 	uint64_t left_out;
+	int count_columns; /* of a number of samples */
 };
 
 /* Return: whether a line for @count samples is to be written; counts it either way. */
@@ -46,13 +47,12 @@ static void write_count(const struct view *view, uint64_t count)
 {
 	char text[32];
 
-	fprintf(view->out, " %*s", xf_text_count_columns(view->profile->samples),
-	        xf_text_count(count, text));
+	fprintf(view->out, " %*s", view->count_columns, xf_text_count(count, text));
 }
 
 static void write_count_head(const struct view *view)
 {
-	fprintf(view->out, " %*s", xf_text_count_columns(view->profile->samples), "Samples");
+	fprintf(view->out, " %*s", view->count_columns, "Samples");
 }
 
 /* "12.34%", or "-" for nothing at all, in eight columns. */
@@ -167,7 +167,6 @@ static int write_neighbours(struct view *view, struct xf_frame_id frame, bool ca
 	write_count_head(view);
 	fputs("  Function\n", view->out);
 	for (size_t i = 0; i < nr; i++) {
-
 		if (!takes_line(view, shares[i].total))
 			continue;
 		write_percent(view, shares[i].total);
@@ -358,7 +357,10 @@ int xf_report_check(const struct xf_profile *profile, const struct xf_report_opt
 int xf_report_write(FILE *out, const struct xf_profile *profile,
                     const struct xf_report_options *options, struct xf_error *error)
 {
-	struct view view = {.out = out, .profile = profile, .options = options};
+	struct view view = {.out = out,
+	                    .profile = profile,
+	                    .options = options,
+	                    .count_columns = xf_text_count_columns(profile->samples)};
 	int code = xf_report_check(profile, options, error);
 
 	if (code)

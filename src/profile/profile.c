@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "profile/guest_frames.h"
 #include "profile/index.h"
 #include "profile/inlines.h"
@@ -51,23 +52,6 @@ struct owner {
 	uint32_t pcpu;
 	uint64_t tsc;
 };
-
-static int reserve(void **array, size_t *allocated, size_t nr, size_t size)
-{
-	size_t wanted = *allocated ? *allocated * 2 : 64;
-	void *grown;
-
-	if (nr < *allocated)
-		return 0;
-	if (nr >= UINT32_MAX - 1)
-		return -ENOMEM;
-	grown = reallocarray(*array, wanted, size);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*allocated = wanted;
-	return 0;
-}
 
 const char *xf_domain_name(const struct xf_recording *recording, uint16_t domid, uint64_t tsc,
                            char text[16])
@@ -114,8 +98,8 @@ static int find_group(struct builder *builder, const struct owner *owner, struct
 		    (*group)->pcpu == owner->pcpu)
 			return 0;
 	}
-	if (reserve((void **)&profile->groups, &builder->allocated_groups, profile->nr_groups,
-	            sizeof(*profile->groups)) ||
+	if (!xf_make_room(&profile->groups, profile->nr_groups, &builder->allocated_groups,
+	                  sizeof(*profile->groups)) ||
 	    xf_index_add(&builder->group_index, hash, (uint32_t)profile->nr_groups))
 		return -ENOMEM;
 	*group = &profile->groups[profile->nr_groups++];

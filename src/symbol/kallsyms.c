@@ -5,16 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
+
 /* Linux's own limit is 512 with the terminator (KSYM_NAME_LEN since 6.1, 128 before), and for a
  * module's name 56 (MODULE_NAME_LEN). */
 #define NAME_MAX_BYTES 640u
-
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* Return: false where there is no hexadecimal number of 64 bits and a blank after it. */
 static bool take_address(const char **at, const char *end, uint64_t *address)
@@ -22,8 +17,8 @@ static bool take_address(const char **at, const char *end, uint64_t *address)
 	const char *start = *at;
 
 	*address = 0;
-	while (*at < end && digit(**at) >= 0)
-		*address = *address << 4 | (uint64_t)digit(*(*at)++);
+	while (*at < end && xf_hex_digit(**at) >= 0)
+		*address = *address << 4 | (uint64_t)xf_hex_digit(*(*at)++);
 	if (*at == start || *at - start > 16 || *at == end || **at != ' ')
 		return false;
 	(*at)++;

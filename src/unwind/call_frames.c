@@ -130,18 +130,6 @@ static int add_common(struct reading *reading, struct entry *entry)
 	return 0;
 }
 
-static int read_common(struct reading *reading)
-{
-	struct xf_cursor all = xf_cursor_over(reading->section->bytes, reading->section->size);
-	struct entry entry;
-	int result = 0;
-
-	while (!result && xf_cursor_left(&all) != 0 && next_entry(reading, &all, &entry))
-		if (!entry.body.failed && entry.is_common)
-			result = add_common(reading, &entry);
-	return result;
-}
-
 /* ---- Functions ------------------------------------------------------------------------------- */
 
 static bool find_common(const struct xf_call_frames *frames, uint64_t offset, size_t *index)
@@ -193,27 +181,18 @@ static bool parse_function(const struct reading *reading, struct entry *entry,
 	       function->instructions.size <= MOST_INSTRUCTIONS;
 }
 
-static int add_function(struct xf_call_frames *frames, const struct xf_function_frame *function)
+static int add_function(struct reading *reading, struct entry *entry)
 {
-	if (!xf_make_room(&frames->functions, frames->nr_functions, &frames->functions_room,
-	                  sizeof(*function)))
-		return -ENOMEM;
-	frames->functions[frames->nr_functions++] = *function;
-	return 0;
-}
-
-static int read_functions(struct reading *reading)
-{
-	struct xf_cursor all = xf_cursor_over(reading->section->bytes, reading->section->size);
+	struct xf_call_frames *frames = reading->frames;
 	struct xf_function_frame function;
-	struct entry entry;
-	int result = 0;
 
-	while (!result && xf_cursor_left(&all) != 0 && next_entry(reading, &all, &entry))
-		if (!entry.body.failed && !entry.is_common &&
-		    parse_function(reading, &entry, &function))
-			result = add_function(reading->frames, &function);
-	return result;
+	if (!parse_function(reading, entry, &function))
+		return 0;
+	if (!xf_make_room(&frames->functions, frames->nr_functions, &frames->functions_room,
+	                  sizeof(function)))
+		return -ENOMEM;
+	frames->functions[frames->nr_functions++] = function;
+	return 0;
 }
 
 /* Of two that begin at one address, the one that stands first in the section. */
@@ -248,6 +227,20 @@ static void sort_functions(struct xf_call_frames *frames)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
+/* The CIEs or the FDEs: of these each wants its CIE, which may follow. */
+static int read_entries(struct reading *reading, bool common)
+{
+	struct xf_cursor all = xf_cursor_over(reading->section->bytes, reading->section->size);
+	struct entry entry;
+	int result = 0;
+
+	while (!result && xf_cursor_left(&all) != 0 && next_entry(reading, &all, &entry))
+		if (!entry.body.failed && entry.is_common == common)
+			result = common ? add_common(reading, &entry)
+			                : add_function(reading, &entry);
+	return result;
+}
+
 int xf_call_frames_read(const struct xf_elf_section *section, bool is_eh_frame,
                         struct xf_call_frames *frames)
 {
@@ -255,9 +248,9 @@ int xf_call_frames_read(const struct xf_elf_section *section, bool is_eh_frame,
 	int result;
 
 	*frames = (struct xf_call_frames){0};
-	result = read_common(&reading);
+	result = read_entries(&reading, true);
 	if (!result)
-		result = read_functions(&reading);
+		result = read_entries(&reading, false);
 	if (!result)
 		sort_functions(frames);
 	return result;

@@ -162,7 +162,8 @@ static bool is_entry(const struct xf_elf *elf, const GElf_Sym *symbol)
 	return section != NULL && gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR;
 }
 
-bool xf_elf_strings_end(void *elf, size_t section)
+/* Return: whether section number @section ends as a table of strings does. */
+static bool strings_end(Elf *elf, size_t section)
 {
 	const Elf_Data *data = elf_rawdata(elf_getscn(elf, section), NULL);
 
@@ -170,17 +171,16 @@ bool xf_elf_strings_end(void *elf, size_t section)
 	       ((const char *)data->d_buf)[data->d_size - 1] == '\0';
 }
 
-/* Any number of headers may name the same bytes as their symbols: together, in *@total, they cannot
- * be more than the file. */
-static bool is_symbols(const struct xf_elf *elf, Elf_Scn *section, GElf_Shdr *header,
-                       uint64_t *total)
+bool xf_elf_take_symbols(void *elf, void *section, uint64_t *left, size_t *strings)
 {
-	if (!gelf_getshdr(section, header) ||
-	    (header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM) ||
-	    header->sh_size > elf->file_size - *total ||
-	    !xf_elf_strings_end(elf->elf, header->sh_link))
+	GElf_Shdr header;
+
+	if (!gelf_getshdr(section, &header) ||
+	    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
+	    header.sh_size > *left || !strings_end(elf, header.sh_link))
 		return false;
-	*total += header->sh_size;
+	*left -= header.sh_size;
+	*strings = header.sh_link;
 	return true;
 }
 
@@ -209,9 +209,8 @@ static int add_symbols(struct xf_elf *elf, Elf_Scn *section, size_t strings, siz
 static int find_entries(struct xf_elf *elf)
 {
 	Elf_Scn *section = NULL;
-	uint64_t total = 0;
-	size_t room = 256;
-	GElf_Shdr header;
+	uint64_t left = elf->file_size;
+	size_t room = 256, strings;
 	GElf_Ehdr head;
 	int result = 0;
 
@@ -221,8 +220,8 @@ static int find_entries(struct xf_elf *elf)
 	if (gelf_getehdr(elf->elf, &head) && head.e_entry != 0)
 		elf->entries[elf->nr_entries++] = head.e_entry;
 	while (!result && (section = elf_nextscn(elf->elf, section)) != NULL)
-		if (is_symbols(elf, section, &header, &total))
-			result = add_symbols(elf, section, header.sh_link, &room);
+		if (xf_elf_take_symbols(elf->elf, section, &left, &strings))
+			result = add_symbols(elf, section, strings, &room);
 	return result;
 }
 

@@ -42,8 +42,12 @@ void xf_elf_close(struct xf_elf *elf);
  * decompressed. Its bytes live as long as @elf. */
 bool xf_elf_section(const struct xf_elf *elf, const char *name, struct xf_elf_section *section);
 
-/* Return: whether section number @section of libelf's @elf ends as a table of strings does. libelf
- * looks through all that is left of one that does not, for each string. */
-bool xf_elf_strings_end(void *elf, size_t section);
+/*
+ * Return: whether @section of libelf's @elf is a table of symbols that may be gone through, and the
+ * number of the section with their names in *@strings. Any number of headers may name the same
+ * bytes as their symbols: *@left are those that there may be yet. Names that do not end with their
+ * section are no names: libelf looks through all that is left of them for each.
+ */
+bool xf_elf_take_symbols(void *elf, void *section, uint64_t *left, size_t *strings);
 
 #endif

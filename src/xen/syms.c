@@ -26,10 +26,10 @@ static bool is_code(Elf *elf, size_t index)
 }
 
 /* Any number of symbols may have the same bytes as their names: @names are left for those. */
-static int take_symbol(Elf *elf, const GElf_Shdr *table, const GElf_Sym *entry, size_t *names,
+static int take_symbol(Elf *elf, size_t strings, const GElf_Sym *entry, size_t *names,
                        struct xf_symbols *symbols)
 {
-	const char *name = elf_strptr(elf, table->sh_link, entry->st_name);
+	const char *name = elf_strptr(elf, strings, entry->st_name);
 	unsigned char type = GELF_ST_TYPE(entry->st_info);
 	bool global = GELF_ST_BIND(entry->st_info) == STB_GLOBAL;
 	size_t size = name ? strnlen(name, *names) : 0;
@@ -46,7 +46,7 @@ static int take_symbol(Elf *elf, const GElf_Shdr *table, const GElf_Sym *entry, 
 	return xf_symbols_add(symbols, entry->st_value, entry->st_size, letter, name);
 }
 
-static int read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, size_t *names,
+static int read_table(Elf *elf, Elf_Scn *section, size_t strings, size_t *names,
                       struct xf_symbols *symbols)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -54,25 +54,21 @@ static int read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, size_
 	int result = 0;
 
 	for (int i = 0; !result && data && gelf_getsym(data, i, &entry); i++)
-		result = take_symbol(elf, header, &entry, names, symbols);
+		result = take_symbol(elf, strings, &entry, names, symbols);
 	return result;
 }
 
 /* All tables together, and all names, are no more than the @size bytes of the file. */
 static int read_symbols(Elf *elf, size_t size, struct xf_symbols *symbols)
 {
-	size_t left = size, names = size;
+	size_t names = size, strings;
 	Elf_Scn *section = NULL;
-	GElf_Shdr header;
+	uint64_t left = size;
 	int result = 0;
 
 	while (!result && (section = elf_nextscn(elf, section)) != NULL)
-		if (gelf_getshdr(section, &header) &&
-		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
-		    header.sh_size <= left && xf_elf_strings_end(elf, header.sh_link)) {
-			left -= header.sh_size;
-			result = read_table(elf, section, &header, &names, symbols);
-		}
+		if (xf_elf_take_symbols(elf, section, &left, &strings))
+			result = read_table(elf, section, strings, &names, symbols);
 	xf_symbols_finish(symbols);
 	return result;
 }

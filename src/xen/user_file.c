@@ -239,19 +239,15 @@ static void add_symbols(Elf *elf, Elf_Scn *section, size_t strings, struct xf_sy
 /* All that the file names. What has no size ends with its section at the latest. */
 static void read_symbols(const struct image *image, struct xf_symbols *symbols)
 {
-	size_t left = image->size, names = image->size;
+	size_t names = image->size, strings;
+	uint64_t left = image->size;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(image->elf.elf, section))) {
-		if (!gelf_getshdr(section, &header))
-			continue;
-		if ((header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) &&
-		    header.sh_size <= left && xf_elf_strings_end(image->elf.elf, header.sh_link)) {
-			left -= header.sh_size;
-			add_symbols(image->elf.elf, section, header.sh_link, symbols, &names);
-		}
-		if (header.sh_flags & SHF_EXECINSTR)
+		if (xf_elf_take_symbols(image->elf.elf, section, &left, &strings))
+			add_symbols(image->elf.elf, section, strings, symbols, &names);
+		if (gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR)
 			xf_symbols_add(symbols, header.sh_addr + header.sh_size, 0, '?', "");
 	}
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "output/annotate.h"
+#include "unit/taken_bytes.h"
 
 #define TEXT 0xffff82d040200000ull
 
@@ -34,21 +35,6 @@ static const struct {
         {TEXT + 0x20, 0, 3}, {TEXT - 1, 0, 3},
         {UINT64_MAX, 0, 1},
 };
-
-struct bytes {
-	uint8_t *at;
-	size_t size;
-};
-
-static int take(void *context, const void *bytes, size_t size)
-{
-	struct bytes *taken = context;
-
-	taken->at = realloc(taken->at, taken->size + size);
-	memcpy(taken->at + taken->size, bytes, size);
-	taken->size += size;
-	return 0;
-}
 
 static void write_samples(struct xf_recording_writer *writer)
 {

@@ -13,51 +13,15 @@
 #include "output/perf_images.h"
 #include "profile/guest_code.h"
 #include "profile/process_writer.h"
+#include "unit/process_records.h"
 
 #define PROGRAM 0x555555554000ull
 #define COPY    0x7f0000000000ull
 #define VDSO    0x7fff00000000ull
-#define PID     4711u
 #define WORK    0x1200u
 
 #define PATH     "/opt/prog"
 #define BUILD_ID "0123456789abcdefghij"
-
-struct bytes {
-	uint8_t *at;
-	size_t size;
-};
-
-static int take(void *context, const void *bytes, size_t size)
-{
-	struct bytes *taken = context;
-
-	taken->at = realloc(taken->at, taken->size + size + 1);
-	memcpy(taken->at + taken->size, bytes, size);
-	taken->size += size;
-	return 0;
-}
-
-static void add(struct bytes *records, enum xf_process_type type, uint32_t other, const void *rest,
-                size_t size)
-{
-	const struct xf_process_head head = {.type = (uint16_t)type,
-	                                     .size = (uint16_t)size,
-	                                     .pid = PID,
-	                                     .time = 1,
-	                                     .tid = PID,
-	                                     .other = other};
-
-	take(records, &head, sizeof(head));
-	take(records, rest, size);
-}
-
-static void map(struct bytes *records, uint64_t address, uint32_t file)
-{
-	const uint64_t numbers[] = {address, 0x2000, 0};
-
-	add(records, XF_PROCESS_MAP, file, numbers, sizeof(numbers));
-}
 
 /* Files 1 and 2 have one build-id, the third has none. */
 static void write_process(struct xf_recording_writer *writer)
@@ -72,9 +36,9 @@ static void write_process(struct xf_recording_writer *writer)
 	add(&records, XF_PROCESS_FILE, 2, copy, sizeof(copy) - 1);
 	add(&records, XF_PROCESS_FILE, 3, "[vdso]", 7);
 	add(&records, XF_PROCESS_EXISTS, 0, "prog", 5);
-	map(&records, PROGRAM, 1);
-	map(&records, COPY, 2);
-	map(&records, VDSO, 3);
+	map(&records, PROGRAM, 0x2000, 0, 1);
+	map(&records, COPY, 0x2000, 0, 2);
+	map(&records, VDSO, 0x2000, 0, 3);
 	assert_int_equal(xf_recording_write_clock(writer, pairs, 2), 0);
 	assert_int_equal(xf_recording_write_processes(writer, records.at, records.size), 0);
 	assert_int_equal(xf_recording_write_switches(writer, 0, &run, 1), 0);

@@ -16,6 +16,7 @@
 #include "profile/process_writer.h"
 #include "profile/profile.h"
 #include "profile/recording.h"
+#include "unit/taken_bytes.h"
 
 #define CODE   0xffffffff81000000ull
 #define PLACES 0xffffffff82000000ull
@@ -70,21 +71,6 @@ static const struct {
 static const uint8_t module_code[16] = {0x53, 0xe8, 0,    0,    0,    0,    0x5b, 0xc3,
                                         0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc};
 #define MODULE_RETURN (MODULE + 6)
-
-struct bytes {
-	uint8_t *at;
-	size_t size;
-};
-
-static int take(void *context, const void *bytes, size_t size)
-{
-	struct bytes *taken = context;
-
-	taken->at = realloc(taken->at, taken->size + size + 1);
-	memcpy(taken->at + taken->size, bytes, size);
-	taken->size += size;
-	return 0;
-}
 
 static void write_orc(struct xf_recording_writer *writer, uint32_t kernel)
 {

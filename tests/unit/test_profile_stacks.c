@@ -12,27 +12,13 @@
 
 #include "profile/profile.h"
 #include "profile/stacks.h"
+#include "unit/taken_bytes.h"
 
 #define TEXT  0xffff82d040200000ull
 #define PATCH 0xffff82d040800000ull
 #define AGENT (PATCH + 0x1000)
 
 #define PATCHES_END 0xffff82d080000000ull
-
-struct bytes {
-	uint8_t *at;
-	size_t size;
-};
-
-static int take(void *context, const void *bytes, size_t size)
-{
-	struct bytes *taken = context;
-
-	taken->at = realloc(taken->at, taken->size + size);
-	memcpy(taken->at + taken->size, bytes, size);
-	taken->size += size;
-	return 0;
-}
 
 /* One sample per sort; the code is nothing but "ret", at entry, first and second. */
 static void write_samples(struct xf_recording_writer *writer)

@@ -16,13 +16,13 @@
 #include "profile/process_writer.h"
 #include "profile/profile.h"
 #include "profile/user_hits.h"
+#include "unit/process_records.h"
 
 #define PROGRAM 0x555555554000ull /* mapped from offset 0x1000 on */
 #define LIBRARY 0x7f0000000000ull
 #define JITTED  0x7e0000000000ull
 #define STACK   0x7ffc00001000ull
 #define BYTES   256u
-#define PID     4711u
 
 /* Offsets in the files. */
 #define START   0x1010u
@@ -32,43 +32,6 @@
 #define WAIT    0x40u
 
 #define AT(offset) (PROGRAM + (offset)-0x1000u)
-
-struct bytes {
-	uint8_t *at;
-	size_t size;
-};
-
-static int take(void *context, const void *bytes, size_t size)
-{
-	struct bytes *taken = context;
-
-	taken->at = realloc(taken->at, taken->size + size + 1);
-	memcpy(taken->at + taken->size, bytes, size);
-	taken->size += size;
-	return 0;
-}
-
-static void add(struct bytes *records, enum xf_process_type type, uint32_t other, const void *rest,
-                size_t size)
-{
-	const struct xf_process_head head = {.type = (uint16_t)type,
-	                                     .size = (uint16_t)size,
-	                                     .pid = PID,
-	                                     .time = 1,
-	                                     .tid = PID,
-	                                     .other = other};
-
-	take(records, &head, sizeof(head));
-	take(records, rest, size);
-}
-
-static void map(struct bytes *records, uint64_t address, uint64_t size, uint64_t offset,
-                uint32_t file)
-{
-	const uint64_t numbers[] = {address, size, offset};
-
-	add(records, XF_PROCESS_MAP, file, numbers, sizeof(numbers));
-}
 
 static void write_process(struct xf_recording_writer *writer)
 {

@@ -437,6 +437,22 @@ static void test_section_that_grows_out_of_proportion(void **state)
 	xf_elf_close(&packed.elf);
 }
 
+/* Of a library with @nr sections, whose headers are at @offset. */
+static Elf64_Ehdr library_header(size_t offset, uint16_t nr)
+{
+	return (Elf64_Ehdr){
+	        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+	                    EV_CURRENT},
+	        .e_type = ET_DYN,
+	        .e_machine = EM_X86_64,
+	        .e_version = EV_CURRENT,
+	        .e_ehsize = sizeof(Elf64_Ehdr),
+	        .e_shoff = offset,
+	        .e_shentsize = sizeof(Elf64_Shdr),
+	        .e_shnum = nr,
+	};
+}
+
 /* A file's bytes as the symbols of many sections. */
 static void test_symbols_of_many_sections(void **state)
 {
@@ -452,17 +468,7 @@ static void test_symbols_of_many_sections(void **state)
 	struct xf_elf elf;
 
 	(void)state;
-	file.header = (Elf64_Ehdr){
-	        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-	                    EV_CURRENT},
-	        .e_type = ET_DYN,
-	        .e_machine = EM_X86_64,
-	        .e_version = EV_CURRENT,
-	        .e_ehsize = sizeof(file.header),
-	        .e_shoff = offsetof(typeof(file), sections),
-	        .e_shentsize = sizeof(file.sections[0]),
-	        .e_shnum = 2 + TABLES,
-	};
+	file.header = library_header(offsetof(typeof(file), sections), 2 + TABLES);
 	file.sections[1] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
 	                                .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
 	                                .sh_addr = CODE,
@@ -495,17 +501,7 @@ static void test_code_in_many_places(void **state)
 	struct xf_elf elf;
 
 	(void)state;
-	file.header = (Elf64_Ehdr){
-	        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-	                    EV_CURRENT},
-	        .e_type = ET_DYN,
-	        .e_machine = EM_X86_64,
-	        .e_version = EV_CURRENT,
-	        .e_ehsize = sizeof(file.header),
-	        .e_shoff = offsetof(typeof(file), sections),
-	        .e_shentsize = sizeof(file.sections[0]),
-	        .e_shnum = 1 + PLACES,
-	};
+	file.header = library_header(offsetof(typeof(file), sections), 1 + PLACES);
 	for (size_t i = 0; i < PLACES; i++)
 		file.sections[1 + i] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
 		                                    .sh_flags = SHF_ALLOC | SHF_EXECINSTR,

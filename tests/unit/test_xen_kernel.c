@@ -20,6 +20,7 @@
 #include "cmd/record_kernel.h"
 #include "profile/recording.h"
 #include "read_file.h"
+#include "unit/taken_bytes.h"
 #include "unwind/elf.h"
 #include "xen/kernel.h"
 
@@ -238,21 +239,6 @@ static void a_damaged_core_is_survived(void **state)
 		xf_kernel_free(&kernel);
 	}
 	free(core);
-}
-
-struct bytes {
-	uint8_t *at;
-	size_t size;
-};
-
-static int take(void *context, const void *bytes, size_t size)
-{
-	struct bytes *taken = context;
-
-	taken->at = realloc(taken->at, taken->size + size + 1);
-	memcpy(taken->at + taken->size, bytes, size);
-	taken->size += size;
-	return 0;
 }
 
 static void what_was_read_is_in_the_recording(void **state)
