@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "symbol/btf.h"
 #include "symbol/symbols.h"
 #include "unwind/orc.h"
 #include "unwind/unwind.h"
@@ -22,6 +23,7 @@ struct xf_kernel_paths {
 	const char *kcore;    /* /proc/kcore */
 	const char *image;    /* /boot/vmlinuz-RELEASE: where kcore does not give the table */
 	const char *notes;    /* /sys/kernel/notes: whether it is that image that runs */
+	const char *btf;      /* /sys/kernel/btf/vmlinux */
 };
 
 struct xf_kernel {
@@ -33,6 +35,10 @@ struct xf_kernel {
 	size_t nr_code;
 	/* What could not be read, and what that does to stacks; code 0: all could. */
 	struct xf_error notice;
+	/* Where it keeps what it is running, if @no_task has code 0; else that tells why it is not
+	 * known. */
+	struct xf_task_layout task;
+	struct xf_error no_task;
 	void *owned[3]; /* what @orc borrows from */
 };
 
