@@ -7,6 +7,7 @@
 #ifndef XF_XEN_KERNEL_H
 #define XF_XEN_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,10 +36,10 @@ struct xf_kernel {
 	size_t nr_code;
 	/* What could not be read, and what that does to stacks; code 0: all could. */
 	struct xf_error notice;
-	/* Where it keeps what it is running, if @no_task has code 0; else that tells why it is not
-	 * known. */
-	struct xf_task_layout task;
-	struct xf_error no_task;
+	/* Where it keeps what it is running; not known: @no_task_layout tells why. */
+	bool has_task_layout;
+	struct xf_task_layout task_layout;
+	struct xf_error no_task_layout;
 	void *owned[3]; /* what @orc borrows from */
 };
 
