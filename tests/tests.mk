@@ -25,6 +25,13 @@ $(T)/test_%: tests/unit/test_%.c $(test_objects)
 	$(say) LD $@
 	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(test_objects) $(PURE_LIBS) -lelf -lcmocka
 
+# What compares with libbpf, where that is there.
+$(T)/test_symbol_btf_libbpf: tests/unit/test_symbol_btf_libbpf.c $(test_objects)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(test_objects) $(PURE_LIBS) -lcmocka \
+		$(shell $(PKG_CONFIG) --libs libbpf 2>/dev/null)
+
 # What compares what is inferred with a table that an image brings.
 agree_objects := $(T)/tests/elf/agree.o $(T)/tests/elf/kallsyms.o
 $(T)/test_unwind_orc $(T)/test_unwind_debug_frame: $(T)/test_%: tests/unit/test_%.c $(agree_objects) $(test_objects)

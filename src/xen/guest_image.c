@@ -33,7 +33,7 @@ static char type_of(Elf *elf, const GElf_Sym *symbol)
 	    !gelf_getshdr(section, &header))
 		return 0;
 	if (!(header.sh_flags & SHF_EXECINSTR))
-		return 'd';
+		return GELF_ST_BIND(symbol->st_info) == STB_LOCAL ? 'd' : 'D';
 	return GELF_ST_BIND(symbol->st_info) == STB_LOCAL ? 't' : 'T';
 }
 
@@ -185,6 +185,21 @@ static void take_name(const struct xf_elf *elf, const struct xf_survey *survey,
 	snprintf(kernel->name, sizeof(kernel->name), "Linux %s", version + 14);
 }
 
+/* An image may be without: then only its processes are not known. */
+static void take_task_layout(const struct xf_elf *elf, const char *symbols, size_t size,
+                             struct xf_kernel *kernel)
+{
+	struct xf_elf_section types;
+
+	if (!xf_elf_section(elf, ".BTF", &types))
+		xf_fail(&kernel->no_task_layout, -ENOENT,
+		        "it does not carry its own types (CONFIG_DEBUG_INFO_BTF, since Linux 5.2)");
+	else
+		kernel->has_task_layout =
+		        !xf_btf_task_layout(types.bytes, types.size, symbols, size,
+		                            &kernel->task_layout, &kernel->no_task_layout);
+}
+
 /* ---- The whole ------------------------------------------------------------------------------- */
 
 static int take_text(const struct xf_elf *elf, struct xf_guest_image *image, struct xf_error *error)
@@ -247,6 +262,7 @@ static int use_elf(const struct xf_elf *elf, struct xf_guest_image *image, struc
 	if (!code) {
 		image->kernel.text = xf_survey_text(&survey);
 		take_name(elf, &survey, &image->kernel);
+		take_task_layout(elf, text, size, &image->kernel);
 		code = take_thunks(image, &survey, error);
 	}
 	if (!code)

@@ -20,7 +20,8 @@ struct xf_guest_image {
 /*
  * Reads the image at @path. Return: 0, and @image, to be freed with xf_guest_image_free; a negative
  * errno value and @error where it is no image of Linux with symbols, from its own tables or from
- * .symtab. An image without ORC has a notice in @image->kernel.
+ * .symtab. An image without ORC has a notice in @image->kernel. Where its task layout slides,
+ * that holds at the addresses that it is linked for (symbol/btf.h).
  */
 int xf_guest_image_read(const char *path, struct xf_guest_image *image, struct xf_error *error);
 void xf_guest_image_free(struct xf_guest_image *image);

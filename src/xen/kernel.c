@@ -17,13 +17,13 @@
 #define PAGE 4096ull
 
 /* Far above what any kernel has, and no burden for the host. */
-#define MAX_TEXT_BYTES (64u << 20) /* of /proc/kallsyms or /proc/modules */
+#define MAX_TEXT_BYTES (64u << 20) /* of /proc/kallsyms, or the kernel's types */
 #define MAX_CODE_BYTES (64u << 20) /* of modules, all together */
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* Reads what Linux makes up as it is read, whose size is not known before. Return: 0 and *@bytes,
- * to be freed by the caller. */
+/* Reads what Linux makes up as it is read, whose size may not be known before. Return: 0 and
+ * *@bytes, to be freed by the caller. */
 static int read_text(const char *path, char **bytes, size_t *size, struct xf_error *error)
 {
 	FILE *file = fopen(path, "re");
@@ -261,6 +261,24 @@ static int read_memory(struct xf_kernel *kernel, const struct xf_survey *survey,
 	return code;
 }
 
+/* Leaves @kernel without one where none can be had, and says why. */
+static void read_task_layout(struct xf_kernel *kernel, const char *symbols, size_t symbols_size,
+                             const char *path)
+{
+	struct xf_error *error = &kernel->no_task_layout;
+	char *types = NULL;
+	size_t size;
+	int code = read_text(path, &types, &size, error);
+
+	if (code == -ENOENT)
+		xf_fail_suffix(error, " (CONFIG_DEBUG_INFO_BTF, since Linux 5.4)");
+	if (code)
+		return;
+	kernel->has_task_layout = !xf_btf_task_layout(types, size, symbols, symbols_size,
+	                                              &kernel->task_layout, error);
+	free(types);
+}
+
 static int read_all(struct xf_kernel *kernel, const struct xf_kernel_paths *paths,
                     struct xf_error *error)
 {
@@ -276,6 +294,8 @@ static int read_all(struct xf_kernel *kernel, const struct xf_kernel_paths *path
 		xf_fail_prefix(error, "%s", paths->kallsyms);
 	else if (xf_survey_symbols(&survey, text, size) || read_memory(kernel, &survey, paths))
 		code = xf_fail(error, -ENOMEM, "no memory for the running kernel's code");
+	else
+		read_task_layout(kernel, text, size, paths->btf);
 	xf_survey_free(&survey);
 	free(text);
 	return code;
@@ -291,7 +311,8 @@ int xf_kernel_read(const struct xf_kernel_paths *paths, struct xf_kernel *kernel
 	                               .modules = paths->modules ? paths->modules : "/proc/modules",
 	                               .kcore = paths->kcore ? paths->kcore : "/proc/kcore",
 	                               .notes = paths->notes ? paths->notes : "/sys/kernel/notes",
-	                               .image = paths->image ? paths->image : image};
+	                               .image = paths->image ? paths->image : image,
+	                               .btf = paths->btf ? paths->btf : "/sys/kernel/btf/vmlinux"};
 	int code;
 
 	*kernel = (struct xf_kernel){0};
