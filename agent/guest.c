@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stacks of the guest that was interrupted, or that called: read in the softirq, right before
- * the vCPU goes back to it, when they still are what they were at the sample.
+ * The stacks of the guest that was interrupted, or that called, and which task of its own it was
+ * running: read in the softirq, right before the vCPU goes back to it, when they still are what
+ * they were at the sample.
  *
  * When this may be done: Xen's own routines do the reading. They fault safely, and take locks of
  * the guest's memory; so nobody who called us may hold any. Two things show it. Our handler began
@@ -12,8 +13,8 @@
  * something (process_pending_softirqs) come from deeper, or return elsewhere: nothing is read.
  *
  * What the guest chose: all addresses. They are handed to Xen's routines, which refuse what is not
- * the guest's, and never followed here. Bounds, whatever they are: XF_MAX_GUEST_STACKS stacks,
- * each of at most 64 + 1 pieces of 256 bytes.
+ * the guest's, and never followed here. Bounds, whatever they are: four words of the task, and
+ * XF_MAX_GUEST_STACKS stacks, each of at most 64 + 1 pieces of 256 bytes.
  *
  * Whom this interrupts: NMIs may come in between; they capture samples into free slots and see our
  * frames as they see all others. Stack: that of Xen's exit path, of which nothing is used yet.
@@ -276,14 +277,71 @@ static void emit_stacks(struct guest *guest, const struct xf_sample *sample,
 }
 #pragma GCC diagnostic pop
 
+static const struct xf_agent_task *find_task(uint16_t domid)
+{
+	uint32_t i;
+
+	for (i = 0; i < xf_config.nr_tasks && i < XF_MAX_GUESTS; i++)
+		if (xf_config.tasks[i].domid == domid)
+			return &xf_config.tasks[i];
+	return (void *)0;
+}
+
+/*
+ * What the kernel's per-CPU data lie at, by its GS base. Xen itself has no use for GS. A PV guest's
+ * is in the register: swapped at each change of the guest's mode, by Xen (toggle_guest_mode), and
+ * loaded before the vCPU leaves a context switch, so before our softirq. Its kernel's memory is not
+ * in the page tables that its processes have. An HVM guest's is where its processor's kind has left
+ * it. Return: 0 where it is not known, or is no kernel's.
+ */
+static uint64_t kernel_gs_base(const struct guest *guest, const void *vcpu, bool user)
+{
+	struct xen_segment_register gs = {0};
+
+	if (!guest->hvm)
+		gs.base = user ? 0 : xf_machine_msr(XEN_MSR_GS_BASE);
+	else if (!(xf_config.guest_readers & XF_READS_HVM_GS))
+		return 0;
+	else if (user)
+		gs.base = xen_hvm_get_reg(vcpu, XEN_MSR_SHADOW_GS_BASE);
+	else
+		xen_hvm_get_segment_register(vcpu, XEN_SEGMENT_GS, &gs);
+	return gs.base >= KERNEL_HALF ? gs.base : 0;
+}
+
+static void emit_task(const struct guest *guest, const struct xf_sample *sample, const void *vcpu,
+                      uint64_t rip)
+{
+	const struct xf_agent_task *known = find_task(sample->domid);
+	struct xf_guest_task task = {.sequence = sample->sequence,
+	                             .bytes = sizeof(task),
+	                             .mode = XF_GUEST_TASK,
+	                             .pcpu = sample->pcpu};
+	uint64_t base;
+
+	if (!known)
+		return;
+	base = kernel_gs_base(guest, vcpu, rip < USER_END);
+	/* pid and tgid lie side by side. */
+	if (base && copy(guest, &task.task, base + known->current, sizeof(task.task)) &&
+	    task.task >= KERNEL_HALF &&
+	    copy(guest, &task.stack, task.task + known->stack, sizeof(task.stack)) &&
+	    copy(guest, &task.pid, task.task + known->pid, 2 * sizeof(task.pid)) &&
+	    copy(guest, task.comm, task.task + known->comm, sizeof(task.comm)))
+		xf_emit_parts(XF_TRACE_GUEST, task.sequence, &task, task.bytes);
+}
+
 void xf_emit_guest_stacks(const struct xf_sample *sample, uint64_t entry)
 {
 	uint64_t stack = xf_peek_own_stack();
-	struct guest guest = {.hvm = xf_peek_is_hvm(xf_peek_current(stack))};
+	const void *vcpu = xf_peek_current(stack);
+	struct guest guest = {.hvm = xf_peek_is_hvm(vcpu)};
+	const struct xen_cpu_user_regs *frame = xf_peek_guest_frame(stack);
 
 	if (!is_wanted(sample->domid) || !is_leaving(stack, entry))
 		return;
 	if (!(xf_config.guest_readers & (guest.hvm ? XF_READS_HVM : XF_READS_PV)))
 		return;
-	emit_stacks(&guest, sample, xf_peek_guest_frame(stack));
+	emit_task(&guest, sample, vcpu, frame->rip);
+	emit_stacks(&guest, sample, frame);
 }

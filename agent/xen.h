@@ -80,7 +80,27 @@ extern const uint32_t xen_tb_event_mask; /* common/trace.c#tb_event_mask */
 unsigned int xen_copy_from_guest_pv(void *to, uint64_t from, unsigned int bytes);
 int xen_copy_from_guest_hvm(void *to, uint64_t from, unsigned int bytes, uint32_t access,
                             uint64_t fault[2]);
-#define XEN_ACCESS_USER    (1u << 2)
+#define XEN_ACCESS_USER (1u << 2)
+
+/*
+ * Registers of the current vCPU, which is of an HVM or PVH guest (asm/hvm/hvm.h). They are where
+ * the processor has left them at the exit, or has Xen put them: both functions know. The second one
+ * knows XEN_MSR_SHADOW_GS_BASE since 4.17; those before it crash the domain that they are asked
+ * about, and are not bound. Context: no lock held, interrupts on.
+ */
+struct xen_segment_register {
+	uint16_t selector;
+	uint16_t attributes;
+	uint32_t limit;
+	uint64_t base;
+};
+void xen_hvm_get_segment_register(const void *vcpu, unsigned int segment,
+                                  struct xen_segment_register *value);
+uint64_t xen_hvm_get_reg(const void *vcpu, unsigned int msr);
+#define XEN_SEGMENT_GS         5u          /* x86_emulate.h enum x86_segment */
+#define XEN_MSR_GS_BASE        0xc0000101u /* AMD APM volume 2, appendix A */
+#define XEN_MSR_SHADOW_GS_BASE 0xc0000102u
+
 /* A PV guest's addresses (public arch-x86/xen-x86_64.h): Xen's own end here, the guest's go on. */
 #define XEN_HYPERVISOR_END 0xffff880000000000ull
 

@@ -21,10 +21,22 @@
 #define XF_MAX_GUESTS          16u
 #define XF_MAX_SOFTIRQ_RETURNS 16u
 
-/* Of which guests this Xen lets the agent read the memory. */
+/* Of which guests this Xen lets the agent read the memory, and where their CPUs' GS is. */
 enum xf_guest_readers {
 	XF_READS_PV = 1 << 0,
-	XF_READS_HVM = 1 << 1, /* PVH, too */
+	XF_READS_HVM = 1 << 1,    /* PVH, too */
+	XF_READS_HVM_GS = 1 << 2, /* likewise */
+};
+
+/* Where the Linux that a domain runs has the task that a CPU is running. */
+struct xf_agent_task {
+	uint64_t current; /* a pointer to it is so far from what the kernel's GS base says */
+	uint16_t domid;
+	/* Within the task: a pointer to where its kernel's stack begins; two 32-bit numbers, the
+	   thread's and the process's; the 16 bytes of the thread's name. */
+	uint16_t stack;
+	uint16_t pid;
+	uint16_t comm;
 };
 
 struct xf_agent_config {
@@ -75,10 +87,13 @@ struct xf_agent_config {
 	 * unknown, or no more of them.
 	 */
 	uint32_t softirq_depth;
-	uint32_t reserved;
+	uint32_t nr_tasks; /* elements of tasks */
 	uint64_t softirq_returns[XF_MAX_SOFTIRQ_RETURNS];
+
+	/* Of domains whose stacks are read. */
+	struct xf_agent_task tasks[XF_MAX_GUESTS];
 };
 
-_Static_assert(sizeof(struct xf_agent_config) == 280, "layout of struct xf_agent_config");
+_Static_assert(sizeof(struct xf_agent_config) == 536, "layout of struct xf_agent_config");
 
 #endif

@@ -24,7 +24,8 @@
 #define XF_TRACE_KIND_MASK 0x0ffff000u
 #define XF_TRACE_SAMPLE    0x04001000u /* one part of a sample, see XF_PART_* */
 #define XF_TRACE_CONTROL   0x04002000u /* | enum xf_control */
-#define XF_TRACE_GUEST     0x04003000u /* one part of a struct xf_guest_stack, see XF_PART_* */
+#define XF_TRACE_GUEST                                                                             \
+	0x04003000u /* one part of a struct xf_guest_stack or xf_guest_task, see XF_PART_* */
 
 /*
  * A sample is longer than the seven words that a trace record can hold: it is cut into parts of 28
@@ -126,9 +127,11 @@ struct xf_sample {
 
 #define XF_SAMPLE_HEAD_BYTES 104u
 
+/* What a record of a guest is. */
 enum xf_guest_mode {
-	XF_GUEST_KERNEL = 1,
-	XF_GUEST_USER = 2,
+	XF_GUEST_KERNEL = 1, /* struct xf_guest_stack */
+	XF_GUEST_USER = 2,   /* struct xf_guest_stack */
+	XF_GUEST_TASK = 3,   /* struct xf_guest_task */
 };
 
 enum xf_guest_flags {
@@ -148,7 +151,7 @@ enum xf_guest_flags {
 struct xf_guest_stack {
 	uint32_t sequence;
 	uint16_t bytes; /* of the whole, words included */
-	uint8_t mode;   /* enum xf_guest_mode */
+	uint8_t mode;   /* XF_GUEST_KERNEL, XF_GUEST_USER */
 	uint8_t flags;  /* enum xf_guest_flags */
 	uint16_t pcpu;
 	uint16_t zero[3];
@@ -166,6 +169,31 @@ struct xf_guest_stack {
 
 #define XF_GUEST_HEAD_BYTES 48u
 
+/* As in Linux (TASK_COMM_LEN): ends with a NUL where it is what it should be. */
+#define XF_GUEST_COMM_BYTES 16u
+
+/*
+ * Which task of its own the guest's kernel was running, where it runs a Linux whose layout the tool
+ * has given; before the stacks. All but the first six fields is what the guest has in its memory.
+ */
+struct xf_guest_task {
+	uint32_t sequence;
+	uint16_t bytes; /* XF_GUEST_TASK_BYTES */
+	uint8_t mode;   /* XF_GUEST_TASK */
+	uint8_t flags;  /* 0 */
+	uint16_t pcpu;
+	uint16_t zero[3];
+	uint64_t task;  /* its address */
+	uint64_t stack; /* where its kernel's stack begins */
+	uint32_t pid;   /* of the thread; 0: the CPU's idle task */
+	uint32_t tgid;  /* of the process: its first thread's number */
+	char comm[XF_GUEST_COMM_BYTES];
+};
+
+#define XF_GUEST_TASK_BYTES 56u
+
+_Static_assert(sizeof(struct xf_guest_task) == XF_GUEST_TASK_BYTES,
+               "layout of struct xf_guest_task");
 _Static_assert(sizeof(struct xf_guest_stack) == XF_GUEST_HEAD_BYTES,
                "layout of struct xf_guest_stack");
 _Static_assert((XF_GUEST_HEAD_BYTES + 8 * XF_MAX_GUEST_WORDS + XF_PART_BYTES - 1) / XF_PART_BYTES <

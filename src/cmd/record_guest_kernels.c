@@ -228,6 +228,32 @@ int xf_record_guest_kernels_look(struct xf_record_guest_kernels *kernels,
 	return code;
 }
 
+static void add_task(const struct xf_record_guest_kernels *kernels,
+                     const struct xf_guest_kernel_domain *tracked, struct xf_agent_config *config)
+{
+	const struct xf_kernel *kernel = &tracked->image->image.kernel;
+	const char *why_not = NULL;
+
+	if (!kernel->has_task_layout)
+		why_not = kernel->no_task_layout.text;
+	else if (kernel->task_layout.slides)
+		why_not = "since Linux 6.15 its own address says where the current task is, and "
+		          "that is not known yet";
+	else if (!xf_guests_add_task(config, tracked->domain.domid, &kernel->task_layout))
+		why_not = "there are too many domains with a known kernel";
+	if (why_not)
+		tell(kernels, true, "processes of %s will be without names: %s",
+		     tracked->domain.name, why_not);
+}
+
+void xf_record_guest_kernels_add_tasks(const struct xf_record_guest_kernels *kernels,
+                                       struct xf_agent_config *config)
+{
+	for (size_t i = 0; i < kernels->nr_domains; i++)
+		if (kernels->domains[i].image)
+			add_task(kernels, &kernels->domains[i], config);
+}
+
 /* ---- Samples --------------------------------------------------------------------------------- */
 
 static struct xf_guest_kernel_domain *find_domain(struct xf_record_guest_kernels *kernels,
@@ -245,17 +271,20 @@ static struct xf_guest_kernel_domain *find_domain(struct xf_record_guest_kernels
 
 void xf_record_guest_kernels_take(struct xf_record_guest_kernels *kernels,
                                   const struct xf_sample *sample,
-                                  const struct xf_guest_stack *const *guests, size_t nr)
+                                  const struct xf_sample_guest *guest)
 {
-	struct xf_guest_kernel_domain *tracked = nr ? find_domain(kernels, sample) : NULL;
+	struct xf_guest_kernel_domain *tracked = guest->nr ? find_domain(kernels, sample) : NULL;
 
-	for (size_t i = 0; tracked && i < nr && guests[i]->mode == XF_GUEST_KERNEL; i++) {
-		size_t words = (guests[i]->bytes - XF_GUEST_HEAD_BYTES) / 8;
+	for (size_t i = 0; tracked && i < guest->nr; i++) {
+		const struct xf_guest_stack *stack = guest->stacks[i];
+		size_t words = (stack->bytes - XF_GUEST_HEAD_BYTES) / 8;
 
-		xf_slide_words_add(&tracked->evidence.rips, guests[i]->rip);
+		if (stack->mode != XF_GUEST_KERNEL)
+			break;
+		xf_slide_words_add(&tracked->evidence.rips, stack->rip);
 		for (size_t j = 0; j < words; j++)
 			xf_slide_words_add(&tracked->evidence.words,
-			                   XF_WORD_VALUE(guests[i]->words[j]));
+			                   XF_WORD_VALUE(stack->words[j]));
 	}
 }
 

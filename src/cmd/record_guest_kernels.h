@@ -16,6 +16,7 @@
 #include "unwind/slide.h"
 #include "xen/domains.h"
 #include "xen/guest_image.h"
+#include "xen/stream.h"
 #include "xenflame/agent.h"
 
 #define XF_MOST_GUEST_IMAGES   8u
@@ -76,10 +77,15 @@ int xf_record_guest_kernels_look(struct xf_record_guest_kernels *kernels,
                                  const struct xf_agent_config *config, uint64_t before,
                                  uint64_t after);
 
+/* After the first look: has the agent tell which tasks the domains run, as far as their images say
+ * where that stands. */
+void xf_record_guest_kernels_add_tasks(const struct xf_record_guest_kernels *kernels,
+                                       struct xf_agent_config *config);
+
 /* A sample's stacks. Without memory less is known of it in the end. */
 void xf_record_guest_kernels_take(struct xf_record_guest_kernels *kernels,
                                   const struct xf_sample *sample,
-                                  const struct xf_guest_stack *const *guests, size_t nr);
+                                  const struct xf_sample_guest *guest);
 
 /* At the end: writes the kernels that have been proven, by numbers from @first on, and whose they
  * are. Return: as xf_recording_write_kernel. */

@@ -9,6 +9,7 @@
 
 #include "cmd/options.h"
 #include "cmd/record_user_code.h"
+#include "profile/processes.h"
 #include "xen/guests.h"
 
 #define KEEP_MS 1000
@@ -71,28 +72,28 @@ static void note_time(struct xf_recorder *recorder, uint64_t tsc)
 		recorder->last_tsc = tsc;
 }
 
-/* The stacks of its guest come before the sample, as profile/format.h has it. */
+/* What is of its guest comes before the sample, as profile/format.h has it. */
 static int write_sample(struct xf_recording_writer *writer, const struct xf_sample *sample,
-                        const struct xf_guest_stack *const *guests, size_t nr)
+                        const struct xf_sample_guest *guest)
 {
-	int result = 0;
+	int result = guest->task ? xf_recording_write_guest_task(writer, guest->task) : 0;
 
-	for (size_t i = 0; !result && i < nr; i++)
-		result = xf_recording_write_guest_stack(writer, guests[i]);
+	for (size_t i = 0; !result && i < guest->nr; i++)
+		result = xf_recording_write_guest_stack(writer, guest->stacks[i]);
 	return result ? result : xf_recording_write_sample(writer, sample);
 }
 
 static void take_sample(void *context, const struct xf_sample *sample,
-                        const struct xf_guest_stack *const *guests, size_t nr)
+                        const struct xf_sample_guest *guest)
 {
 	struct xf_recorder *recorder = context;
 
 	recorder->samples++;
 	recorder->ahead += sample->tsc > now_tsc();
 	note_time(recorder, sample->tsc);
-	xf_record_guest_kernels_take(&recorder->kernels, sample, guests, nr);
+	xf_record_guest_kernels_take(&recorder->kernels, sample, guest);
 	if (!recorder->deaf && !recorder->write_error)
-		recorder->write_error = write_sample(recorder->file.writer, sample, guests, nr);
+		recorder->write_error = write_sample(recorder->file.writer, sample, guest);
 }
 
 static void take_idle(void *context, const struct xf_idle_record *idle)
@@ -164,6 +165,10 @@ static int write_dom0_kernel(struct xf_recorder *recorder, struct xf_error *erro
 		xf_complain(0, "%s", kernel.notice.text);
 	xf_kernel_tell(&kernel, detail);
 	tell_step(recorder, detail);
+	if (!kernel.has_task_layout)
+		tell_step(recorder, kernel.no_task_layout.text);
+	else if (!recorder->without_processes)
+		xf_guests_add_task(&recorder->host.config, XF_DOMID_CONTROL, &kernel.task_layout);
 	result = xf_record_file_write_kernel(&recorder->file, &kernel, error);
 	xf_kernel_free(&kernel);
 	return result;
@@ -208,7 +213,11 @@ int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *er
 	if (!result)
 		result = xf_record_guest_kernels_check(&recorder->kernels, file->domains,
 		                                       file->nr_domains, config, error);
-	return result ? result : look_at_domains(recorder, error);
+	if (!result)
+		result = look_at_domains(recorder, error);
+	if (!result)
+		xf_record_guest_kernels_add_tasks(&recorder->kernels, config);
+	return result;
 }
 
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)

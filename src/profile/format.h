@@ -102,6 +102,8 @@ enum xf_record_type {
 	/* struct xf_guest_stack with its words; before the sample that it belongs to, with no other
 	   sample in between */
 	XF_RECORD_GUEST_STACK = 3,
+	/* struct xf_guest_task; likewise */
+	XF_RECORD_GUEST_TASK = 4,
 };
 
 /* Ticks that found a pCPU idle since the last such record of that pCPU. */

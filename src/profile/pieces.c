@@ -22,6 +22,9 @@ static struct key key_at(const uint8_t *bytes, size_t sequence, size_t pcpu)
 
 static struct key key_of_piece(const uint8_t *bytes)
 {
+	_Static_assert(offsetof(struct xf_guest_stack, pcpu) ==
+	                       offsetof(struct xf_guest_task, pcpu),
+	               "stacks and tasks have it at the same place");
 	return key_at(bytes, offsetof(struct xf_guest_stack, sequence),
 	              offsetof(struct xf_guest_stack, pcpu));
 }
@@ -51,14 +54,37 @@ bool xf_guest_piece_is_sound(const uint8_t *bytes, size_t size)
 	return mode == XF_GUEST_KERNEL || mode == XF_GUEST_USER;
 }
 
+bool xf_guest_task_is_sound(const uint8_t *bytes, size_t size)
+{
+	struct xf_cursor cursor = xf_cursor_over(bytes, size);
+
+	xf_cursor_u32(&cursor);
+	return size == XF_GUEST_TASK_BYTES && xf_cursor_u16(&cursor) == size &&
+	       xf_cursor_u8(&cursor) == XF_GUEST_TASK;
+}
+
+static unsigned int count(const struct xf_guest_pieces *pieces)
+{
+	return pieces->nr + (pieces->task != NULL);
+}
+
+/* Leaves out what waits for another sample than that of @raw. Return: how many. */
+static unsigned int leave_out_others(struct xf_guest_pieces *waiting, const uint8_t *raw)
+{
+	const uint8_t *first = waiting->task ? waiting->task : waiting->raw[0];
+	unsigned int nr = count(waiting);
+
+	if (!nr || same(key_of_piece(first), key_of_piece(raw)))
+		return 0;
+	waiting->nr = 0;
+	waiting->task = NULL;
+	return nr;
+}
+
 unsigned int xf_guest_pieces_add(struct xf_guest_pieces *waiting, const uint8_t *raw, uint16_t size)
 {
-	unsigned int left_out = 0;
+	unsigned int left_out = leave_out_others(waiting, raw);
 
-	if (waiting->nr && !same(key_of_piece(waiting->raw[0]), key_of_piece(raw))) {
-		left_out = waiting->nr;
-		waiting->nr = 0;
-	}
 	if (waiting->nr == XF_MAX_GUEST_STACKS)
 		return 1;
 	waiting->raw[waiting->nr] = raw;
@@ -66,18 +92,30 @@ unsigned int xf_guest_pieces_add(struct xf_guest_pieces *waiting, const uint8_t 
 	return left_out;
 }
 
+unsigned int xf_guest_pieces_add_task(struct xf_guest_pieces *waiting, const uint8_t *raw)
+{
+	unsigned int left_out = leave_out_others(waiting, raw);
+
+	if (waiting->task)
+		return 1;
+	waiting->task = raw;
+	return left_out;
+}
+
 unsigned int xf_guest_pieces_take(struct xf_guest_pieces *waiting, const uint8_t *sample,
                                   struct xf_guest_pieces *taken)
 {
-	unsigned int nr = waiting->nr;
+	const uint8_t *first = waiting->task ? waiting->task : waiting->raw[0];
+	unsigned int nr = count(waiting);
+	bool theirs = nr && same(key_of_piece(first), key_of_sample(sample));
 
 	taken->nr = 0;
+	taken->task = NULL;
+	if (theirs)
+		*taken = *waiting;
 	waiting->nr = 0;
-	if (!nr || !same(key_of_piece(waiting->raw[0]), key_of_sample(sample)))
-		return nr;
-	*taken = *waiting;
-	taken->nr = nr;
-	return 0;
+	waiting->task = NULL;
+	return theirs ? 0 : nr;
 }
 
 void xf_guest_pieces_read(const struct xf_guest_pieces *pieces, unsigned int index,
@@ -85,4 +123,12 @@ void xf_guest_pieces_read(const struct xf_guest_pieces *pieces, unsigned int ind
 {
 	memcpy(piece->storage, pieces->raw[index], pieces->size[index]);
 	piece->nr_words = (pieces->size[index] - XF_GUEST_HEAD_BYTES) / 8;
+}
+
+bool xf_guest_pieces_task(const struct xf_guest_pieces *pieces, struct xf_guest_task *task)
+{
+	if (!pieces->task)
+		return false;
+	memcpy(task, pieces->task, sizeof(*task));
+	return true;
 }

@@ -120,6 +120,10 @@ int xf_recording_write_sample(struct xf_recording_writer *writer, const struct x
 int xf_recording_write_guest_stack(struct xf_recording_writer *writer,
                                    const struct xf_guest_stack *stack);
 
+/* Which task a guest was running, likewise. */
+int xf_recording_write_guest_task(struct xf_recording_writer *writer,
+                                  const struct xf_guest_task *task);
+
 /* Buffered. */
 int xf_recording_write_idle(struct xf_recording_writer *writer, const struct xf_idle_record *idle);
 
@@ -165,7 +169,8 @@ struct xf_recording_state {
 	uint64_t damaged;        /* chunks and records left out because they make no sense */
 	uint64_t unknown_chunks; /* skipped: written by a later version */
 	uint64_t unknown_records;
-	uint64_t stray_stacks; /* of guests, without their sample or more than one can have */
+	uint64_t stray_stacks; /* and tasks, of guests, without their sample or more than it can
+	                          have */
 };
 struct xf_recording_state xf_recording_state(const struct xf_recording *recording);
 
@@ -230,7 +235,7 @@ struct xf_record {
 	};
 	unsigned int nr_words;
 	const uint8_t *raw; /* the same bytes in the recording, unaligned, to compare by */
-	struct xf_guest_pieces guest; /* the guest's stacks at a sample */
+	struct xf_guest_pieces guest; /* what is recorded of the guest at a sample */
 };
 
 /* Where an iteration stands; start with a zeroed one. */

@@ -78,7 +78,7 @@ struct chunk {
 static bool is_known(struct xf_record_head head)
 {
 	return head.type == XF_RECORD_SAMPLE || head.type == XF_RECORD_IDLE ||
-	       head.type == XF_RECORD_GUEST_STACK;
+	       head.type == XF_RECORD_GUEST_STACK || head.type == XF_RECORD_GUEST_TASK;
 }
 
 /* Return: whether decode would take the record, of a known type; looks at no more than its head. */
@@ -88,6 +88,8 @@ static bool is_sound(struct xf_record_head head, const uint8_t *bytes)
 
 	if (head.type == XF_RECORD_GUEST_STACK)
 		return xf_guest_piece_is_sound(bytes, head.size);
+	if (head.type == XF_RECORD_GUEST_TASK)
+		return xf_guest_task_is_sound(bytes, head.size);
 	if (head.type == XF_RECORD_IDLE)
 		return head.size == sizeof(struct xf_idle_record);
 	xf_cursor_u32(&cursor);
@@ -96,16 +98,28 @@ static bool is_sound(struct xf_record_head head, const uint8_t *bytes)
 	       (head.size - XF_SAMPLE_HEAD_BYTES) % 8 == 0 && xf_cursor_u16(&cursor) == head.size;
 }
 
-/* Counts the guests' stacks that go with no sample. */
-static void scan_stacks(struct xf_recording *recording, struct xf_record_head head,
-                        const uint8_t *bytes)
+/* Keeps what is of a guest until its sample comes. Return: whether it is that; how many have to be
+ * left out is added to *@left_out. */
+static bool take_of_guest(struct xf_guest_pieces *waiting, struct xf_record_head head,
+                          const uint8_t *bytes, uint64_t *left_out)
+{
+	if (head.type == XF_RECORD_GUEST_STACK)
+		*left_out += xf_guest_pieces_add(waiting, bytes, head.size);
+	else if (head.type == XF_RECORD_GUEST_TASK)
+		*left_out += xf_guest_pieces_add_task(waiting, bytes);
+	else
+		return false;
+	return true;
+}
+
+/* Counts what is of guests and goes with no sample. */
+static void scan_guest(struct xf_recording *recording, struct xf_record_head head,
+                       const uint8_t *bytes)
 {
 	struct xf_guest_pieces taken;
 
-	if (head.type == XF_RECORD_GUEST_STACK)
-		recording->state.stray_stacks +=
-		        xf_guest_pieces_add(&recording->waiting, bytes, head.size);
-	else if (head.type == XF_RECORD_SAMPLE)
+	if (!take_of_guest(&recording->waiting, head, bytes, &recording->state.stray_stacks) &&
+	    head.type == XF_RECORD_SAMPLE)
 		recording->state.stray_stacks +=
 		        xf_guest_pieces_take(&recording->waiting, bytes, &taken);
 }
@@ -129,7 +143,7 @@ static void scan_records(struct xf_recording *recording, const struct samples *s
 		else if (!is_sound(head, bytes))
 			recording->state.damaged++;
 		else
-			scan_stacks(recording, head, bytes);
+			scan_guest(recording, head, bytes);
 	}
 }
 
@@ -694,17 +708,20 @@ static void decode(struct xf_record_iterator *iterator, struct xf_record *record
 	record->raw = bytes;
 	record->nr_words = 0;
 	record->guest.nr = 0;
+	record->guest.task = NULL;
 	memcpy(record->storage, bytes, head.size);
 	if (head.type != XF_RECORD_SAMPLE)
 		return;
 	record->nr_words = (head.size - XF_SAMPLE_HEAD_BYTES) / 8;
-	if (iterator->waiting.nr)
+	if (iterator->waiting.nr || iterator->waiting.task)
 		xf_guest_pieces_take(&iterator->waiting, bytes, &record->guest);
 }
 
 bool xf_recording_next(const struct xf_recording *recording, struct xf_record_iterator *iterator,
                        struct xf_record *record)
 {
+	uint64_t left_out = 0; /* counted when the recording was opened */
+
 	while (iterator->chunk < recording->nr_samples) {
 		const struct samples *samples = &recording->samples[iterator->chunk];
 		struct xf_cursor cursor = xf_cursor_over(samples->bytes, samples->size);
@@ -723,10 +740,8 @@ bool xf_recording_next(const struct xf_recording *recording, struct xf_record_it
 		iterator->position = cursor.position;
 		if (!is_known(head) || !is_sound(head, bytes))
 			continue;
-		if (head.type == XF_RECORD_GUEST_STACK) {
-			xf_guest_pieces_add(&iterator->waiting, bytes, head.size);
+		if (take_of_guest(&iterator->waiting, head, bytes, &left_out))
 			continue;
-		}
 		decode(iterator, record, head, bytes);
 		return true;
 	}

@@ -392,6 +392,14 @@ int xf_recording_write_guest_stack(struct xf_recording_writer *writer,
 	return add_record(writer, XF_RECORD_GUEST_STACK, stack, stack->bytes);
 }
 
+int xf_recording_write_guest_task(struct xf_recording_writer *writer,
+                                  const struct xf_guest_task *task)
+{
+	if (!xf_guest_task_is_sound((const uint8_t *)task, sizeof(*task)))
+		return -EINVAL;
+	return add_record(writer, XF_RECORD_GUEST_TASK, task, sizeof(*task));
+}
+
 int xf_recording_write_idle(struct xf_recording_writer *writer, const struct xf_idle_record *idle)
 {
 	return add_record(writer, XF_RECORD_IDLE, idle, sizeof(*idle));

@@ -671,6 +671,17 @@ static void find_softirq_depth(const struct xf_code *code, const struct xf_symbo
 	}
 }
 
+/* Xen's hvm_get_reg() knows the shadow GS base since that has no accessor of its own any more
+ * (4.17); before that, it crashes the domain (hvm/svm/svm.c, hvm/vmx/vmx.c). */
+static bool finds_hvm_gs(const struct xf_symbols *symbols)
+{
+	for (size_t i = 0; i < xf_symbols_count(symbols); i++)
+		if (strstr(xf_symbols_at(symbols, i)->name, "_get_shadow_gs_base"))
+			return false;
+	return address_of(symbols, "hvm_get_segment_register") &&
+	       address_of(symbols, "hvm_get_reg");
+}
+
 /* Without knowing which domains are HVM the agent must read none. */
 static void find_guest_readers(const struct xf_symbols *symbols, struct xf_agent_config *config)
 {
@@ -681,6 +692,8 @@ static void find_guest_readers(const struct xf_symbols *symbols, struct xf_agent
 		config->guest_readers |= XF_READS_PV;
 	if (address_of(symbols, "hvm_copy_from_guest_linear"))
 		config->guest_readers |= XF_READS_HVM;
+	if (finds_hvm_gs(symbols))
+		config->guest_readers |= XF_READS_HVM_GS;
 }
 
 int xf_discover_layout(const struct xf_code *code, const struct xf_symbols *symbols,

@@ -50,6 +50,7 @@ int xf_guests_choose(const char *wanted, const struct xf_domain *domains, size_t
                      struct xf_agent_config *config, struct xf_error *error)
 {
 	config->nr_guests = 0;
+	config->nr_tasks = 0;
 	if (strcmp(wanted, "none") == 0)
 		return 0;
 	if (strcmp(wanted, "all") == 0) {
@@ -81,4 +82,17 @@ bool xf_guests_are_read(const struct xf_agent_config *config, uint16_t domid)
 		if (config->guest_domids[i] == domid)
 			return true;
 	return false;
+}
+
+bool xf_guests_add_task(struct xf_agent_config *config, uint16_t domid,
+                        const struct xf_task_layout *layout)
+{
+	if (config->nr_tasks == XF_MAX_GUESTS)
+		return false;
+	config->tasks[config->nr_tasks++] = (struct xf_agent_task){.current = layout->current,
+	                                                           .domid = domid,
+	                                                           .stack = layout->stack,
+	                                                           .pid = layout->pid,
+	                                                           .comm = layout->comm};
+	return true;
 }

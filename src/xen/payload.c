@@ -40,13 +40,16 @@ static const struct {
          {"common/trace.c#tb_event_mask", "trace.c#tb_event_mask", "tb_event_mask"}},
         {"xen_copy_from_guest_pv", {"copy_from_guest_pv"}},
         {"xen_copy_from_guest_hvm", {"hvm_copy_from_guest_linear"}},
+        {"xen_hvm_get_segment_register", {"hvm_get_segment_register"}},
+        {"xen_hvm_get_reg", {"hvm_get_reg"}},
         {"xen_trace_cycles", {"__trace_var", "trace"}},
         {"xen_trace", {"trace", "__trace_var"}},
 };
 
 /* What a Xen may do without: xf_agent_config.guest_readers says so, and they are never called. What
  * does nothing is bound in their place. */
-static const char *const optional[] = {"xen_copy_from_guest_pv", "xen_copy_from_guest_hvm"};
+static const char *const optional[] = {"xen_copy_from_guest_pv", "xen_copy_from_guest_hvm",
+                                       "xen_hvm_get_segment_register", "xen_hvm_get_reg"};
 #define DOES_NOTHING "xen_vcpu_kick_softirq"
 
 struct section {

@@ -105,12 +105,12 @@ static void hear_control(void *context, enum xf_control kind, const uint32_t *wo
 }
 
 static void hear_sample(void *context, const struct xf_sample *sample,
-                        const struct xf_guest_stack *const *guests, size_t nr)
+                        const struct xf_sample_guest *guest)
 {
 	struct xf_session *session = context;
 
 	if (session->sink.sample)
-		session->sink.sample(session->sink.context, sample, guests, nr);
+		session->sink.sample(session->sink.context, sample, guest);
 }
 
 static int read_buffers(struct xf_session *session, struct xf_error *error)

@@ -11,15 +11,15 @@
 
 #include "profile/format.h"
 #include "xen/host.h"
+#include "xen/stream.h"
 
 struct xf_session;
 
 /* What a session hands on; pointers are valid during the call only. */
 struct xf_session_sink {
 	void *context;
-	/* With the @nr stacks of its guest, from the innermost to the outermost. */
 	void (*sample)(void *context, const struct xf_sample *sample,
-	               const struct xf_guest_stack *const *guests, size_t nr);
+	               const struct xf_sample_guest *guest);
 	void (*idle)(void *context, const struct xf_idle_record *idle);
 };
 

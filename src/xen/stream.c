@@ -37,15 +37,24 @@ static void give_up(struct xf_stream *stream)
 	stream->open = false;
 }
 
-static void drop_guests(struct xf_stream *stream)
+static void drop_guest(struct xf_stream *stream)
 {
-	stream->broken_guests += stream->nr_guests;
+	stream->broken_guests += stream->nr_guests + stream->has_task;
 	stream->nr_guests = 0;
+	stream->has_task = false;
 }
 
-static const struct xf_guest_stack *guest_at(const struct xf_stream *stream, size_t index)
+static const struct xf_guest_stack *stack_at(const struct xf_stream *stream, size_t index)
 {
 	return (const struct xf_guest_stack *)(const void *)stream->guests[index];
+}
+
+/* What waits for another sample than that of @sequence waits in vain. */
+static void keep_only(struct xf_stream *stream, uint32_t sequence)
+{
+	if ((stream->nr_guests && stack_at(stream, 0)->sequence != sequence) ||
+	    (stream->has_task && stream->task.sequence != sequence))
+		drop_guest(stream);
 }
 
 /* Whether what has been put together has @bytes bytes, @head of them and whole words, and is this
@@ -55,30 +64,47 @@ static bool is_sound(const struct xf_stream *stream, uint32_t bytes, uint32_t he
 	return stream->filled == bytes && (bytes - head) % 8 == 0 && pcpu == stream->pcpu;
 }
 
+static void keep_stack(struct xf_stream *stream, const struct xf_guest_stack *stack)
+{
+	if (stream->nr_guests == XF_MAX_GUEST_STACKS)
+		stream->broken_guests++;
+	else
+		memcpy(stream->guests[stream->nr_guests++], stack, stack->bytes);
+}
+
+static void keep_task(struct xf_stream *stream)
+{
+	if (stream->has_task)
+		stream->broken_guests++;
+	memcpy(&stream->task, stream->bytes, sizeof(stream->task));
+	stream->has_task = true;
+}
+
 static void keep_guest(struct xf_stream *stream)
 {
+	/* What tells the two apart they have at the same places. */
 	const struct xf_guest_stack *guest =
 	        (const struct xf_guest_stack *)(const void *)stream->bytes;
+	bool is_task = guest->mode == XF_GUEST_TASK && guest->bytes == XF_GUEST_TASK_BYTES;
+	bool is_stack = guest->mode == XF_GUEST_KERNEL || guest->mode == XF_GUEST_USER;
 
 	if (!is_sound(stream, guest->bytes, XF_GUEST_HEAD_BYTES, guest->pcpu) ||
-	    (guest->mode != XF_GUEST_KERNEL && guest->mode != XF_GUEST_USER)) {
+	    (!is_task && !is_stack)) {
 		give_up(stream);
 		return;
 	}
 	stream->open = false;
-	if (stream->nr_guests && guest_at(stream, 0)->sequence != guest->sequence)
-		drop_guests(stream);
-	if (stream->nr_guests == XF_MAX_GUEST_STACKS) {
-		stream->broken_guests++;
-		return;
-	}
-	memcpy(stream->guests[stream->nr_guests++], guest, guest->bytes);
+	keep_only(stream, guest->sequence);
+	if (is_task)
+		keep_task(stream);
+	else
+		keep_stack(stream, guest);
 }
 
 static void hand_on(struct xf_stream *stream, const struct xf_stream_sink *sink)
 {
 	const struct xf_sample *sample = (const struct xf_sample *)(const void *)stream->bytes;
-	const struct xf_guest_stack *guests[XF_MAX_GUEST_STACKS];
+	struct xf_sample_guest guest = {0};
 
 	if (!is_sound(stream, sample->bytes, XF_SAMPLE_HEAD_BYTES, sample->pcpu)) {
 		give_up(stream);
@@ -86,13 +112,14 @@ static void hand_on(struct xf_stream *stream, const struct xf_stream_sink *sink)
 	}
 	stream->open = false;
 	stream->delivered++;
-	if (stream->nr_guests && guest_at(stream, 0)->sequence != sample->sequence)
-		drop_guests(stream);
-	for (size_t i = 0; i < stream->nr_guests; i++)
-		guests[i] = guest_at(stream, i);
+	keep_only(stream, sample->sequence);
+	for (; guest.nr < stream->nr_guests; guest.nr++)
+		guest.stacks[guest.nr] = stack_at(stream, guest.nr);
+	guest.task = stream->has_task ? &stream->task : NULL;
 	if (sink->sample)
-		sink->sample(sink->context, sample, guests, stream->nr_guests);
+		sink->sample(sink->context, sample, &guest);
 	stream->nr_guests = 0;
+	stream->has_task = false;
 }
 
 /* It is whole when it has as many bytes as its head says. */
@@ -105,6 +132,11 @@ static void finish(struct xf_stream *stream, const struct xf_stream_sink *sink)
 
 	_Static_assert(offsetof(struct xf_sample, bytes) == offsetof(struct xf_guest_stack, bytes),
 	               "both have it at the same place");
+	_Static_assert(offsetof(struct xf_guest_task, mode) ==
+	                               offsetof(struct xf_guest_stack, mode) &&
+	                       offsetof(struct xf_guest_task, pcpu) ==
+	                               offsetof(struct xf_guest_stack, pcpu),
+	               "so do these");
 	if (stream->filled < head)
 		return;
 	memcpy(&bytes, stream->bytes + offsetof(struct xf_sample, bytes), sizeof(bytes));

@@ -74,6 +74,8 @@ void fake_set_cr3(unsigned int cpu, uint64_t cr3);
 void fake_set_tsc(uint64_t tsc); /* 0: follow the virtual time */
 /* Guests' memory: @bytes, borrowed, are at @address; a process may read them where @user. Nothing
  * else is there. */
+/* Its processor's GS bases: the one in use, and the other one. */
+void fake_guest_set_gs(uint64_t base, uint64_t shadow);
 void fake_guest_map(uint64_t address, const void *bytes, size_t size, bool user);
 /* Return: how many bytes of it have been read. */
 uint64_t fake_guest_copied(void);

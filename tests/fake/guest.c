@@ -18,6 +18,7 @@ static struct {
 	struct range ranges[MAX_RANGES];
 	unsigned int nr;
 	uint64_t copied;
+	uint64_t gs, shadow_gs;
 } guest;
 
 void fake_guest_forget(void)
@@ -30,6 +31,12 @@ void fake_guest_map(uint64_t address, const void *bytes, size_t size, bool user)
 	if (guest.nr == MAX_RANGES)
 		fake_fail("more than %u ranges of a guest's memory", MAX_RANGES);
 	guest.ranges[guest.nr++] = (struct range){address, size, bytes, user};
+}
+
+void fake_guest_set_gs(uint64_t base, uint64_t shadow)
+{
+	guest.gs = base;
+	guest.shadow_gs = shadow;
 }
 
 uint64_t fake_guest_copied(void)
@@ -95,4 +102,33 @@ int xen_copy_from_guest_hvm(void *to, uint64_t from, unsigned int bytes, uint32_
 	fault[0] = from;
 	fault[1] = access;
 	return 1;
+}
+
+uint64_t fake_guest_gs(bool shadow)
+{
+	reader("rdmsr of a GS base", false);
+	return shadow ? guest.shadow_gs : guest.gs;
+}
+
+static void check_vcpu(const char *function, const void *vcpu)
+{
+	if (reader(function, true)->current != vcpu)
+		fake_fail("%s called for a vCPU that is not current", function);
+}
+
+void xen_hvm_get_segment_register(const void *vcpu, unsigned int segment,
+                                  struct xen_segment_register *value)
+{
+	check_vcpu("hvm_get_segment_register", vcpu);
+	if (segment != XEN_SEGMENT_GS)
+		fake_fail("hvm_get_segment_register called for segment %u", segment);
+	*value = (struct xen_segment_register){.base = guest.gs};
+}
+
+uint64_t xen_hvm_get_reg(const void *vcpu, unsigned int msr)
+{
+	check_vcpu("hvm_get_reg", vcpu);
+	if (msr != XEN_MSR_SHADOW_GS_BASE)
+		fake_fail("hvm_get_reg called for %#x, for which it crashes the domain", msr);
+	return guest.shadow_gs;
 }

@@ -24,6 +24,10 @@ struct fake_pcpu {
 	uint32_t trace_lost;
 };
 
+/* In guest.c: what fake_guest_set_gs has set; ends the program in an NMI, and for an HVM guest,
+ * whose registers need not be the processor's. */
+uint64_t fake_guest_gs(bool shadow);
+
 struct fake_xen {
 	uint64_t seed, random;
 	unsigned int nr;

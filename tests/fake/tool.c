@@ -9,11 +9,11 @@
 struct tool tool;
 
 static void hear_sample(void *context, const struct xf_sample *sample,
-                        const struct xf_guest_stack *const *guests, size_t nr)
+                        const struct xf_sample_guest *guest)
 {
 	uint64_t gap = sample->tsc - tool.heard[sample->pcpu].tsc;
 
-	(void)context, (void)guests, (void)nr;
+	(void)context, (void)guest;
 	if (tool.heard[sample->pcpu].samples++) {
 		if (gap < tool.heard[sample->pcpu].shortest)
 			tool.heard[sample->pcpu].shortest = gap;

@@ -19,7 +19,7 @@ struct taken {
 };
 
 static void take_sample(void *context, const struct xf_sample *sample,
-                        const struct xf_guest_stack *const *guests, size_t nr)
+                        const struct xf_sample_guest *guest)
 {
 	struct taken *taken = context;
 
@@ -28,11 +28,14 @@ static void take_sample(void *context, const struct xf_sample *sample,
 	    (sample->bytes - XF_SAMPLE_HEAD_BYTES) % 8 != 0 || sample->pcpu != 0)
 		abort();
 	taken->samples++;
-	if (nr > XF_MAX_GUEST_STACKS)
+	if (guest->nr > XF_MAX_GUEST_STACKS)
 		abort();
-	for (size_t i = 0; i < nr; i++)
-		if (guests[i]->sequence != sample->sequence || guests[i]->pcpu != 0 ||
-		    xf_recording_write_guest_stack(taken->writer, guests[i]) != 0)
+	if (guest->task && (guest->task->sequence != sample->sequence || guest->task->pcpu != 0 ||
+	                    xf_recording_write_guest_task(taken->writer, guest->task) != 0))
+		abort();
+	for (size_t i = 0; i < guest->nr; i++)
+		if (guest->stacks[i]->sequence != sample->sequence || guest->stacks[i]->pcpu != 0 ||
+		    xf_recording_write_guest_stack(taken->writer, guest->stacks[i]) != 0)
 			abort();
 	if (xf_recording_write_sample(taken->writer, sample) != 0)
 		abort();

@@ -57,9 +57,9 @@ static void fill(uint64_t value)
 }
 
 static void take_sample(void *context, const struct xf_sample *sample,
-                        const struct xf_guest_stack *const *guests, size_t nr)
+                        const struct xf_sample_guest *guest)
 {
-	(void)context, (void)guests, (void)nr;
+	(void)context, (void)guest;
 	assert_true(sample->bytes <= sizeof(storage));
 	memcpy(storage, sample, sample->bytes);
 	last = (struct xf_sample *)(void *)storage;

@@ -28,12 +28,23 @@
 #define USER_STACK   0x7ffd00000000ull
 #define REGS(word)   (KERNEL_END - 168 + 8 * (word))
 
+/* Where this guest's Linux has what its CPU runs. */
+#define GS_BASE      0xffff88803ec00000ull
+#define TASK         0xffff888003f00000ull
+#define TASK_CURRENT 0x1f7c0u
+#define TASK_STACK   0x20u
+#define TASK_PID     0x9a0u
+#define TASK_COMM    0xb78u
+
 static uint64_t kernel_stack[2048], irq_stack[2048], user_stack[512];
 static struct xf_guest_stack *stacks[XF_MAX_GUEST_STACKS];
 static uint64_t storage[XF_MAX_GUEST_STACKS][XF_STREAM_MAX_GUEST / 8];
 static size_t nr_stacks;
 static unsigned int nr_samples;
 static uint16_t flags;
+static struct xf_guest_task task; /* @bytes is 0 where the sample had none */
+static uint64_t current = TASK;
+static uint8_t task_memory[4096];
 
 static void put(uint64_t address, uint64_t value)
 {
@@ -82,14 +93,17 @@ static void put_user_registers(uint64_t padding)
 }
 
 static void take_sample(void *context, const struct xf_sample *sample,
-                        const struct xf_guest_stack *const *guests, size_t nr)
+                        const struct xf_sample_guest *guest)
 {
 	(void)context;
 	nr_samples++;
 	flags = sample->flags;
-	nr_stacks = nr;
-	for (size_t i = 0; i < nr; i++) {
-		memcpy(storage[i], guests[i], guests[i]->bytes);
+	task.bytes = 0;
+	if (guest->task)
+		task = *guest->task;
+	nr_stacks = guest->nr;
+	for (size_t i = 0; i < guest->nr; i++) {
+		memcpy(storage[i], guest->stacks[i], guest->stacks[i]->bytes);
 		stacks[i] = (struct xf_guest_stack *)(void *)storage[i];
 		assert_int_equal(stacks[i]->sequence, sample->sequence);
 		assert_int_equal(stacks[i]->pcpu, CPU);
@@ -395,6 +409,121 @@ static void a_vcpu_that_was_switched_away_is_not_read_and_the_sample_says_so(voi
 	assert_int_equal(fake_guest_copied(), 0);
 }
 
+/* A task that runs on the kernel's stack, known to the agent, on the memory that a kernel may read.
+ */
+static void put_task(void)
+{
+	const uint64_t begin = KERNEL_STACK;
+	const uint32_t numbers[2] = {4712, 4711};
+
+	xf_config.nr_tasks = 2;
+	xf_config.tasks[0] = (struct xf_agent_task){.domid = DOMID + 1};
+	xf_config.tasks[1] = (struct xf_agent_task){.domid = DOMID,
+	                                            .current = TASK_CURRENT,
+	                                            .stack = TASK_STACK,
+	                                            .pid = TASK_PID,
+	                                            .comm = TASK_COMM};
+	current = TASK;
+	memset(task_memory, 0xee, sizeof(task_memory));
+	memcpy(task_memory + TASK_STACK, &begin, sizeof(begin));
+	memcpy(task_memory + TASK_PID, numbers, sizeof(numbers));
+	memcpy(task_memory + TASK_COMM, "worker/1\0..\xff...", XF_GUEST_COMM_BYTES);
+	fake_guest_map(GS_BASE + TASK_CURRENT, &current, sizeof(current), false);
+	fake_guest_map(TASK, task_memory, sizeof(task_memory), false);
+	fake_guest_set_gs(GS_BASE, 0x7f0000001000);
+}
+
+static void is_the_task(void)
+{
+	assert_int_equal(task.bytes, sizeof(task));
+	assert_int_equal(task.pcpu, CPU);
+	assert_int_equal(task.task, TASK);
+	assert_int_equal(task.stack, KERNEL_STACK);
+	assert_int_equal(task.pid, 4712);
+	assert_int_equal(task.tgid, 4711);
+	assert_memory_equal(task.comm, "worker/1\0..\xff...", XF_GUEST_COMM_BYTES);
+}
+
+static void the_task_that_a_kernel_runs_is_told(void **state)
+{
+	(void)state;
+	map_all();
+	put_user_registers(0);
+	put_task();
+	sample(KERNEL_RIP, KERNEL_END - 408);
+	is_the_task();
+	assert_int_equal(nr_stacks, 2);
+	fake_set_hvm(DOMID, true, 0x1000);
+	sample(KERNEL_RIP, KERNEL_END - 408);
+	is_the_task();
+}
+
+/* An HVM guest's kernel lies in the page tables that its processes have, a PV guest's does not. */
+static void in_a_process_the_kernels_gs_is_the_other_one(void **state)
+{
+	(void)state;
+	map_all();
+	put_task();
+	fake_guest_set_gs(0x7f0000001000, GS_BASE);
+	sample(USER_RIP, USER_STACK + 64);
+	assert_int_equal(task.bytes, 0);
+	fake_set_hvm(DOMID, true, 0x1000);
+	sample(USER_RIP, USER_STACK + 64);
+	is_the_task();
+	xf_config.guest_readers &= ~(uint32_t)XF_READS_HVM_GS;
+	sample(USER_RIP, USER_STACK + 64);
+	assert_int_equal(task.bytes, 0);
+	assert_int_equal(nr_stacks, 1);
+}
+
+static void no_task_is_told_of_a_domain_whose_linux_is_not_known(void **state)
+{
+	(void)state;
+	map_all();
+	put_task();
+	xf_config.nr_tasks = 1;
+	sample(KERNEL_RIP, KERNEL_END - 408);
+	assert_int_equal(task.bytes, 0);
+	assert_int_equal(nr_stacks, 1);
+}
+
+/* The guest has its GS, and what lies there, as it likes. */
+static void a_task_that_is_nowhere_is_not_told(void **state)
+{
+	static const uint64_t values[] = {0,
+	                                  1,
+	                                  USER_STACK,
+	                                  0x7fffffffffff,
+	                                  0x8000000000000000,
+	                                  0xffff7fffffffffff,
+	                                  0xffff800000000000,
+	                                  0xffff82d040200000,
+	                                  0xffff87fffffffff8,
+	                                  0xffff880000000000,
+	                                  TASK + sizeof(task_memory) - TASK_COMM - 15,
+	                                  0xfffffffffffffff8,
+	                                  UINT64_MAX};
+
+	(void)state;
+	map_all();
+	put_task();
+	for (unsigned int hvm = 0; hvm < 2; hvm++) {
+		fake_set_hvm(DOMID, hvm, 0x1000);
+		for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+			current = values[i];
+			fake_guest_set_gs(GS_BASE, 0);
+			sample(KERNEL_RIP, KERNEL_END - 408);
+			assert_int_equal(task.bytes, 0);
+			current = TASK;
+			fake_guest_set_gs(values[i], values[i]);
+			sample(KERNEL_RIP, KERNEL_END - 408);
+			assert_int_equal(task.bytes, 0);
+			sample(USER_RIP, USER_STACK + 64);
+			assert_int_equal(task.bytes, 0);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +542,11 @@ int main(void)
 	        cmocka_unit_test_setup(guests_that_nobody_asked_for_are_not_read, set_up),
 	        cmocka_unit_test_setup(nothing_is_read_in_the_middle_of_something_of_xens, set_up),
 	        cmocka_unit_test_setup(any_stack_pointer_and_link_is_survived, set_up),
+	        cmocka_unit_test_setup(the_task_that_a_kernel_runs_is_told, set_up),
+	        cmocka_unit_test_setup(in_a_process_the_kernels_gs_is_the_other_one, set_up),
+	        cmocka_unit_test_setup(no_task_is_told_of_a_domain_whose_linux_is_not_known,
+	                               set_up),
+	        cmocka_unit_test_setup(a_task_that_is_nowhere_is_not_told, set_up),
 	        cmocka_unit_test_setup(
 	                a_vcpu_that_was_switched_away_is_not_read_and_the_sample_says_so, set_up),
 	};

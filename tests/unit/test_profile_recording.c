@@ -88,6 +88,17 @@ static void add_guest_stack(struct xf_recording_writer *writer, uint32_t sequenc
 	assert_int_equal(xf_recording_write_guest_stack(writer, stack), 0);
 }
 
+static void add_guest_task(struct xf_recording_writer *writer, uint32_t sequence)
+{
+	struct xf_guest_task task = {.sequence = sequence,
+	                             .bytes = sizeof(task),
+	                             .mode = XF_GUEST_TASK,
+	                             .tgid = 4711,
+	                             .comm = "worker"};
+
+	assert_int_equal(xf_recording_write_guest_task(writer, &task), 0);
+}
+
 /* A bit of everything. Return: 0 or what the sink said. */
 static int write_all(struct bytes *bytes)
 {
@@ -119,6 +130,7 @@ static int write_all(struct bytes *bytes)
 		domain.name = "renamed";
 		xf_recording_write_domain(writer, &domain);
 		if (!bytes->limit || bytes->limit == SIZE_MAX) {
+			add_guest_task(writer, 0);
 			add_guest_stack(writer, 0, XF_GUEST_KERNEL);
 			add_guest_stack(writer, 0, XF_GUEST_USER);
 			add_sample(writer, 0, 2);
@@ -162,9 +174,14 @@ static void expect_kernel(const struct xf_recording *recording)
 	xf_symbols_free(symbols);
 }
 
-static void expect_guest_stacks(const struct xf_record *record)
+static void expect_guest(const struct xf_record *record)
 {
 	struct xf_guest_piece piece;
+	struct xf_guest_task task;
+
+	assert_true(xf_guest_pieces_task(&record->guest, &task));
+	assert_int_equal(task.tgid, 4711);
+	assert_string_equal(task.comm, "worker");
 
 	assert_int_equal(record->guest.nr, 2);
 	xf_guest_pieces_read(&record->guest, 1, &piece);
@@ -211,10 +228,11 @@ static void what_is_written_is_read(void **state)
 	assert_true(xf_recording_next(recording, &iterator, &record));
 	assert_int_equal(record.nr_words, 2);
 	assert_true(XF_WORD_VALUE(record.sample.words[1]) == 0x1001);
-	expect_guest_stacks(&record);
+	expect_guest(&record);
 	assert_true(xf_recording_next(recording, &iterator, &record));
 	assert_int_equal(record.sample.sequence, 1);
 	assert_int_equal(record.guest.nr, 0);
+	assert_null(record.guest.task);
 	assert_true(xf_recording_next(recording, &iterator, &record));
 	assert_int_equal(record.type, XF_RECORD_IDLE);
 	assert_int_equal(record.idle.count, 7);
@@ -377,6 +395,7 @@ static void nonsense_is_not_written(void **state)
 	struct xf_recording_sink sink = {.write = take, .context = &bytes};
 	struct xf_sample sample = {.bytes = XF_SAMPLE_HEAD_BYTES + 4};
 	struct xf_guest_stack stack = {.bytes = XF_GUEST_HEAD_BYTES};
+	struct xf_guest_task task = {.bytes = sizeof(task), .mode = XF_GUEST_KERNEL};
 	struct xf_recording_writer *writer;
 
 	(void)state;
@@ -389,6 +408,10 @@ static void nonsense_is_not_written(void **state)
 	assert_int_equal(xf_recording_write_guest_stack(writer, &stack), -EINVAL);
 	stack.bytes = 0;
 	assert_int_equal(xf_recording_write_guest_stack(writer, &stack), -EINVAL);
+	assert_int_equal(xf_recording_write_guest_task(writer, &task), -EINVAL);
+	task.mode = XF_GUEST_TASK;
+	task.bytes -= 8;
+	assert_int_equal(xf_recording_write_guest_task(writer, &task), -EINVAL);
 	assert_int_equal(xf_recording_write_kernel(writer, XF_NO_KERNEL, "none"), -EINVAL);
 	assert_int_equal(xf_recording_write_info(writer, "a=b", "c"), -EINVAL);
 	assert_int_equal(xf_recording_write_info(writer, "", "c"), -EINVAL);

@@ -534,7 +534,7 @@ static void check_real(const char *path, const struct xf_code *text, const struc
 	assert_int_equal(config.softirq_depth, 56);
 	assert_true(config.softirq_returns[0] != 0);
 	assert_int_equal(config.softirq_returns[XF_MAX_SOFTIRQ_RETURNS - 1], 0);
-	assert_int_equal(config.guest_readers, XF_READS_PV | XF_READS_HVM);
+	assert_int_equal(config.guest_readers, XF_READS_PV | XF_READS_HVM | XF_READS_HVM_GS);
 	assert_true(config.idle_return > config.text_start);
 	assert_true(config.idle_return < config.text_end);
 	assert_true(config.after_stgi != 0);

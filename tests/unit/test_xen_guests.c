@@ -56,6 +56,26 @@ static void a_name_comes_before_a_number(void **state)
 	assert_int_equal(config.guest_domids[0], 7);
 }
 
+static void tasks_are_told_of_as_many_domains_as_there_is_room_for(void **state)
+{
+	const struct xf_task_layout layout = {
+	        .current = 0x1f7c0, .stack = 32, .pid = 2464, .comm = 2936};
+	struct xf_agent_config config;
+
+	(void)state;
+	assert_int_equal(choose("all", &config, NULL), 0);
+	assert_int_equal(config.nr_tasks, 0);
+	for (uint16_t domid = 0; domid < XF_MAX_GUESTS; domid++)
+		assert_true(xf_guests_add_task(&config, domid, &layout));
+	assert_false(xf_guests_add_task(&config, 99, &layout));
+	assert_int_equal(config.nr_tasks, XF_MAX_GUESTS);
+	assert_int_equal(config.tasks[3].domid, 3);
+	assert_int_equal(config.tasks[3].current, 0x1f7c0);
+	assert_int_equal(config.tasks[3].stack, 32);
+	assert_int_equal(config.tasks[3].pid, 2464);
+	assert_int_equal(config.tasks[3].comm, 2936);
+}
+
 static void what_is_not_there_is_refused_with_what_is(void **state)
 {
 	static const char *const wrong[] = {"",   ",",  "web,",  "we",    "webb",  "1",    "0x5",
@@ -104,6 +124,7 @@ int main(void)
 	        cmocka_unit_test(all_and_none_are_what_they_say),
 	        cmocka_unit_test(domains_are_found_by_name_and_by_number),
 	        cmocka_unit_test(a_name_comes_before_a_number),
+	        cmocka_unit_test(tasks_are_told_of_as_many_domains_as_there_is_room_for),
 	        cmocka_unit_test(what_is_not_there_is_refused_with_what_is),
 	        cmocka_unit_test(dom0_is_there_without_a_xenstore),
 	        cmocka_unit_test(more_than_the_agent_has_room_for_are_refused),

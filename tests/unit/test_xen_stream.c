@@ -33,6 +33,7 @@ static size_t nr_records;
 static uint64_t nr_samples, nr_controls;
 static size_t nr_guests; /* of the last sample, and their words */
 static unsigned int guest_words[XF_MAX_GUEST_STACKS];
+static uint32_t tgid; /* of the last sample's task; 0: it came without */
 static uint32_t last_sequence;
 static enum xf_control last_kind;
 static uint32_t last_words[7];
@@ -110,21 +111,11 @@ static size_t add_sample(uint32_t sequence, unsigned int words)
 	return nr_records - before;
 }
 
-/* As the agent cuts a stack of the guest of sample @sequence. */
-static void add_guest(uint32_t sequence, unsigned int words)
+static void add_guest_parts(uint32_t sequence, const void *content, size_t left)
 {
-	uint64_t storage[XF_STREAM_MAX_GUEST / 8] = {0};
-	struct xf_guest_stack *guest = (struct xf_guest_stack *)(void *)storage;
-	const uint8_t *bytes = (const uint8_t *)storage;
-	size_t left;
-	unsigned int i;
+	const uint8_t *bytes = content;
 
-	guest->sequence = sequence;
-	guest->bytes = XF_GUEST_HEAD_BYTES + 8 * words;
-	guest->pcpu = PCPU;
-	guest->mode = XF_GUEST_KERNEL;
-	guest->rsp = words;
-	for (i = 0, left = guest->bytes; left; i++) {
+	for (unsigned int i = 0; left; i++) {
 		size_t size = left < XF_PART_BYTES ? left : XF_PART_BYTES;
 
 		add_record(XF_PART_EVENT(XF_TRACE_GUEST, sequence, i), false, bytes, size);
@@ -133,17 +124,44 @@ static void add_guest(uint32_t sequence, unsigned int words)
 	}
 }
 
+static void add_task(uint32_t sequence, uint32_t tgid_there)
+{
+	struct xf_guest_task task = {.sequence = sequence,
+	                             .bytes = sizeof(task),
+	                             .mode = XF_GUEST_TASK,
+	                             .pcpu = PCPU,
+	                             .tgid = tgid_there};
+
+	add_guest_parts(sequence, &task, sizeof(task));
+}
+
+/* As the agent cuts a stack of the guest of sample @sequence. */
+static void add_guest(uint32_t sequence, unsigned int words)
+{
+	uint64_t storage[XF_STREAM_MAX_GUEST / 8] = {0};
+	struct xf_guest_stack *guest = (struct xf_guest_stack *)(void *)storage;
+
+	guest->sequence = sequence;
+	guest->bytes = XF_GUEST_HEAD_BYTES + 8 * words;
+	guest->pcpu = PCPU;
+	guest->mode = XF_GUEST_KERNEL;
+	guest->rsp = words;
+	add_guest_parts(sequence, guest, guest->bytes);
+}
+
 static void take_sample(void *context, const struct xf_sample *sample,
-                        const struct xf_guest_stack *const *guests, size_t nr)
+                        const struct xf_sample_guest *guest)
 {
 	unsigned int i;
 
 	assert_ptr_equal(context, &nr_samples);
-	nr_guests = nr;
-	for (i = 0; i < nr; i++) {
-		assert_int_equal(guests[i]->sequence, sample->sequence);
-		guest_words[i] = (unsigned int)guests[i]->rsp;
+	nr_guests = guest->nr;
+	for (i = 0; i < guest->nr; i++) {
+		assert_int_equal(guest->stacks[i]->sequence, sample->sequence);
+		guest_words[i] = (unsigned int)guest->stacks[i]->rsp;
 	}
+	tgid = guest->task ? guest->task->tgid : 0;
+	assert_true(!guest->task || guest->task->sequence == sample->sequence);
 	nr_samples++;
 	last_sequence = sample->sequence;
 	assert_true(sample->bytes >= XF_SAMPLE_HEAD_BYTES);
@@ -279,6 +297,62 @@ static void a_guests_stack_that_is_not_whole_leaves_its_sample(void **state)
 		assert_int_equal(stream.broken_guests, 1);
 		assert_int_equal(stream.broken, 0);
 	}
+}
+
+static void a_task_comes_with_its_sample_and_no_other(void **state)
+{
+	struct xf_stream stream = new_stream();
+
+	(void)state;
+	nr_records = 0;
+	add_task(1, 4711);
+	add_guest(1, 2);
+	add_sample(1, 20);
+	feed(&stream, 0, nr_records);
+	assert_int_equal(nr_guests, 1);
+	assert_int_equal(tgid, 4711);
+	nr_records = 0;
+	add_sample(2, 1);
+	feed(&stream, 0, nr_records);
+	assert_int_equal(tgid, 0);
+	assert_int_equal(stream.broken_guests, 0);
+	nr_records = 0;
+	add_task(3, 1);
+	add_guest(4, 1);
+	add_sample(4, 1);
+	feed(&stream, 0, nr_records);
+	assert_int_equal(tgid, 0);
+	assert_int_equal(nr_guests, 1);
+	assert_int_equal(stream.broken_guests, 1);
+	nr_records = 0;
+	add_task(5, 8);
+	add_task(5, 9);
+	add_sample(5, 1);
+	feed(&stream, 0, nr_records);
+	assert_int_equal(stream.broken_guests, 2);
+	assert_int_equal(stream.broken, 0);
+}
+
+static void a_task_of_another_size_is_dropped_and_counted(void **state)
+{
+	struct xf_stream stream = new_stream();
+	struct {
+		struct xf_guest_task task;
+		uint64_t more;
+	} longer = {.task = {.sequence = 1,
+	                     .bytes = sizeof(longer),
+	                     .mode = XF_GUEST_TASK,
+	                     .pcpu = PCPU,
+	                     .tgid = 5}};
+
+	(void)state;
+	nr_records = 0;
+	add_guest_parts(1, &longer, sizeof(longer));
+	add_sample(1, 1);
+	feed(&stream, 0, nr_records);
+	assert_int_equal(tgid, 0);
+	assert_int_equal(nr_samples, 1);
+	assert_int_equal(stream.broken_guests, 1);
 }
 
 static void samples_of_every_length_are_put_together(void **state)
@@ -734,6 +808,8 @@ int main(void)
 	        TEST(stacks_of_another_sample_are_dropped_and_counted),
 	        TEST(more_stacks_than_a_sample_has_are_dropped_and_counted),
 	        TEST(a_guests_stack_that_is_not_whole_leaves_its_sample),
+	        TEST(a_task_comes_with_its_sample_and_no_other),
+	        TEST(a_task_of_another_size_is_dropped_and_counted),
 	        TEST(samples_of_every_length_are_put_together),
 	        TEST(samples_may_be_split_between_calls_at_every_record),
 	        TEST(a_part_missing_at_any_later_position_breaks_one_sample),
