@@ -287,47 +287,66 @@ static const struct xf_agent_task *find_task(uint16_t domid)
 	return (void *)0;
 }
 
-/*
- * What the kernel's per-CPU data lie at, by its GS base. Xen itself has no use for GS. A PV guest's
- * is in the register: swapped at each change of the guest's mode, by Xen (toggle_guest_mode), and
- * loaded before the vCPU leaves a context switch, so before our softirq. Its kernel's memory is not
- * in the page tables that its processes have. An HVM guest's is where its processor's kind has left
- * it. Return: 0 where it is not known, or is no kernel's.
- */
-static uint64_t kernel_gs_base(const struct guest *guest, const void *vcpu, bool user)
+/* What an HVM guest's per-CPU data lie at: its processor's kind has left GS where Xen finds it. */
+static uint64_t hvm_gs_base(const void *vcpu, bool user)
 {
 	struct xen_segment_register gs = {0};
 
-	if (!guest->hvm)
-		gs.base = user ? 0 : xf_machine_msr(XEN_MSR_GS_BASE);
-	else if (!(xf_config.guest_readers & XF_READS_HVM_GS))
+	if (!(xf_config.guest_readers & XF_READS_HVM_GS))
 		return 0;
-	else if (user)
-		gs.base = xen_hvm_get_reg(vcpu, XEN_MSR_SHADOW_GS_BASE);
-	else
-		xen_hvm_get_segment_register(vcpu, XEN_SEGMENT_GS, &gs);
-	return gs.base >= KERNEL_HALF ? gs.base : 0;
+	if (user)
+		return xen_hvm_get_reg(vcpu, XEN_MSR_SHADOW_GS_BASE);
+	xen_hvm_get_segment_register(vcpu, XEN_SEGMENT_GS, &gs);
+	return gs.base;
+}
+
+/* Reads what the task is that the CPU with this GS @base runs. Return: whether that is known. */
+static bool read_task(const struct guest *guest, const struct xf_agent_task *known, uint64_t base,
+                      struct xf_guest_task *task)
+{
+	/* pid and tgid lie side by side. */
+	return base >= KERNEL_HALF &&
+	       copy(guest, &task->task, base + known->current, sizeof(task->task)) &&
+	       task->task >= KERNEL_HALF &&
+	       copy(guest, &task->stack, task->task + known->stack, sizeof(task->stack)) &&
+	       copy(guest, &task->pid, task->task + known->pid, 2 * sizeof(task->pid)) &&
+	       copy(guest, task->comm, task->task + known->comm, sizeof(task->comm));
+}
+
+/*
+ * Of a PV guest the processor has GS, since Xen has no use for it: swapped at each change between
+ * kernel and process, by Xen (toggle_guest_mode), and loaded before a vCPU leaves a context switch,
+ * so before our softirq. While a process runs, its kernel's memory is out of sight: Xen swaps the
+ * page tables, and swaps them back before we return.
+ */
+static bool read_pv_task(const struct guest *guest, const struct xf_agent_task *known,
+                         const void *vcpu, struct xf_guest_task *task)
+{
+	bool found;
+
+	if (xf_peek_in_pv_kernel(vcpu))
+		return read_task(guest, known, xf_machine_msr(XEN_MSR_GS_BASE), task);
+	if (!(xf_config.guest_readers & XF_READS_PV_KERNEL))
+		return false;
+	xen_toggle_guest_pt(vcpu);
+	found = read_task(guest, known, xf_machine_msr(XEN_MSR_SHADOW_GS_BASE), task);
+	xen_toggle_guest_pt(vcpu);
+	return found;
 }
 
 static void emit_task(const struct guest *guest, const struct xf_sample *sample, const void *vcpu,
-                      uint64_t rip)
+                      bool user)
 {
 	const struct xf_agent_task *known = find_task(sample->domid);
 	struct xf_guest_task task = {.sequence = sample->sequence,
 	                             .bytes = sizeof(task),
 	                             .mode = XF_GUEST_TASK,
 	                             .pcpu = sample->pcpu};
-	uint64_t base;
 
 	if (!known)
 		return;
-	base = kernel_gs_base(guest, vcpu, rip < USER_END);
-	/* pid and tgid lie side by side. */
-	if (base && copy(guest, &task.task, base + known->current, sizeof(task.task)) &&
-	    task.task >= KERNEL_HALF &&
-	    copy(guest, &task.stack, task.task + known->stack, sizeof(task.stack)) &&
-	    copy(guest, &task.pid, task.task + known->pid, 2 * sizeof(task.pid)) &&
-	    copy(guest, task.comm, task.task + known->comm, sizeof(task.comm)))
+	if (guest->hvm ? read_task(guest, known, hvm_gs_base(vcpu, user), &task)
+	               : read_pv_task(guest, known, vcpu, &task))
 		xf_emit_parts(XF_TRACE_GUEST, task.sequence, &task, task.bytes);
 }
 
@@ -342,6 +361,6 @@ void xf_emit_guest_stacks(const struct xf_sample *sample, uint64_t entry)
 		return;
 	if (!(xf_config.guest_readers & (guest.hvm ? XF_READS_HVM : XF_READS_PV)))
 		return;
-	emit_task(&guest, sample, vcpu, frame->rip);
+	emit_task(&guest, sample, vcpu, frame->rip < USER_END);
 	emit_stacks(&guest, sample, frame);
 }

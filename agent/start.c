@@ -31,7 +31,7 @@ static enum xf_refusal check_pcpu(uint32_t cpu)
 	const void *vcpu = idle_vcpu[cpu];
 	const void *domain;
 
-	if (!vcpu || xf_peek_vcpu_id(vcpu) != cpu)
+	if (!vcpu || xf_peek_vcpu_id(vcpu) != cpu || !xf_peek_in_pv_kernel(vcpu))
 		return XF_REFUSAL_IDLE_VCPU;
 	domain = xf_peek_vcpu_domain(vcpu);
 	if (!looks_like_domain(domain, vcpu) || xf_peek_domain_id(domain) != 0x7fff)

@@ -101,6 +101,14 @@ uint64_t xen_hvm_get_reg(const void *vcpu, unsigned int msr);
 #define XEN_MSR_GS_BASE        0xc0000101u /* AMD APM volume 2, appendix A */
 #define XEN_MSR_SHADOW_GS_BASE 0xc0000102u
 
+/*
+ * Puts the page tables of its kernel in place of those of its process, where a PV guest's vCPU,
+ * which is current, runs a process; called again, it puts them back, which must be before the vCPU
+ * goes on (arch/x86/pv/domain.c). Xen does so itself to read a descriptor for a process. Of a vCPU
+ * that has no such page tables it would crash Xen. Context: no lock held, interrupts on.
+ */
+void xen_toggle_guest_pt(const void *vcpu);
+
 /* A PV guest's addresses (public arch-x86/xen-x86_64.h): Xen's own end here, the guest's go on. */
 #define XEN_HYPERVISOR_END 0xffff880000000000ull
 

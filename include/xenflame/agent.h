@@ -26,6 +26,8 @@ enum xf_guest_readers {
 	XF_READS_PV = 1 << 0,
 	XF_READS_HVM = 1 << 1,    /* PVH, too */
 	XF_READS_HVM_GS = 1 << 2, /* likewise */
+	/* A PV guest's kernel while it runs a process, when its page tables are not in use. */
+	XF_READS_PV_KERNEL = 1 << 3,
 };
 
 /* Where the Linux that a domain runs has the task that a CPU is running. */
@@ -73,6 +75,10 @@ struct xf_agent_config {
 	   32-bit options, whose bit 0 says HVM or PVH. */
 	uint32_t vcpu_hvm_cr3_offset;
 	uint32_t domain_options_offset;
+	/* Within struct vcpu: its flags, whose bit 0 says of a PV guest's that its kernel runs, and
+	   is set in those of idle vCPUs. 0: unknown. */
+	uint32_t vcpu_flags_offset;
+	uint32_t reserved;
 
 	/* Whose stacks are read: XF_GUESTS_ALL, or the first so many of guest_domids. */
 	uint32_t nr_guests;
@@ -94,6 +100,6 @@ struct xf_agent_config {
 	struct xf_agent_task tasks[XF_MAX_GUESTS];
 };
 
-_Static_assert(sizeof(struct xf_agent_config) == 536, "layout of struct xf_agent_config");
+_Static_assert(sizeof(struct xf_agent_config) == 544, "layout of struct xf_agent_config");
 
 #endif

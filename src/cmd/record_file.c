@@ -110,21 +110,43 @@ int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host 
 	return xf_record_file_write_domains(file, error);
 }
 
-int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_agent_config *config,
-                                struct xf_error *error)
+/* The value of @key are the @nr @domids, at most XF_MAX_GUESTS; without any there is no such key.
+ */
+static int write_domids(struct xf_record_file *file, const char *key, const uint16_t *domids,
+                        uint32_t nr, struct xf_error *error)
 {
 	char text[8 * XF_MAX_GUESTS] = "";
 	size_t used = 0;
 	int result;
 
-	for (uint32_t i = 0; i < config->nr_guests && i < XF_MAX_GUESTS; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? "," : "",
-		                         config->guest_domids[i]);
-	if (!config->nr_guests)
+	if (!nr)
 		return 0;
-	result = xf_recording_write_info(file->writer, "guests", "%s",
-	                                 config->nr_guests == XF_GUESTS_ALL ? "all" : text);
+	for (uint32_t i = 0; i < nr && i < XF_MAX_GUESTS; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u", i ? "," : "",
+		                         domids[i]);
+	result = xf_recording_write_info(file->writer, key, "%s", text);
 	return result ? xf_record_file_failed(file, result, error) : 0;
+}
+
+int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_agent_config *config,
+                                struct xf_error *error)
+{
+	int result;
+
+	if (config->nr_guests != XF_GUESTS_ALL)
+		return write_domids(file, "guests", config->guest_domids, config->nr_guests, error);
+	result = xf_recording_write_info(file->writer, "guests", "all");
+	return result ? xf_record_file_failed(file, result, error) : 0;
+}
+
+int xf_record_file_write_tasks(struct xf_record_file *file, const struct xf_agent_config *config,
+                               struct xf_error *error)
+{
+	uint16_t domids[XF_MAX_GUESTS];
+
+	for (uint32_t i = 0; i < config->nr_tasks && i < XF_MAX_GUESTS; i++)
+		domids[i] = config->tasks[i].domid;
+	return write_domids(file, "tasks", domids, config->nr_tasks, error);
 }
 
 int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,

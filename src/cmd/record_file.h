@@ -41,6 +41,10 @@ int xf_record_file_write_host(struct xf_record_file *file, const struct xf_host 
 int xf_record_file_write_guests(struct xf_record_file *file, const struct xf_agent_config *config,
                                 struct xf_error *error);
 
+/* Of which domains the agent tells which task runs. */
+int xf_record_file_write_tasks(struct xf_record_file *file, const struct xf_agent_config *config,
+                               struct xf_error *error);
+
 /* Dom0's kernel, which runs until further notice. */
 int xf_record_file_write_kernel(struct xf_record_file *file, const struct xf_kernel *kernel,
                                 struct xf_error *error);

@@ -217,7 +217,7 @@ int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *er
 		result = look_at_domains(recorder, error);
 	if (!result)
 		xf_record_guest_kernels_add_tasks(&recorder->kernels, config);
-	return result;
+	return result ? result : xf_record_file_write_tasks(&recorder->file, config, error);
 }
 
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)

@@ -9,6 +9,7 @@
 #include "profile/guest_stacks.h"
 #include "profile/processes.h"
 #include "profile/stacks.h"
+#include "profile/tasks.h"
 #include "profile/user_stacks.h"
 
 struct event {
@@ -63,12 +64,13 @@ static void write_place(FILE *out, uint64_t address, const struct xf_place *plac
 #define GUEST_KERNEL "[guest.kernel.kallsyms]"
 
 static void write_user(FILE *out, const struct xf_user_stacks *stacks,
-                       const struct xf_record *record, const struct xf_guest_trace *kernel)
+                       const struct xf_record *record, const struct xf_guest_trace *kernel,
+                       const struct xf_process *process)
 {
 	struct xf_user_trace trace;
 	char label[64];
 
-	xf_user_stacks_walk(stacks, record, kernel, &trace);
+	xf_user_stacks_walk(stacks, record, kernel, process, &trace);
 	for (size_t i = 0; i < trace.nr; i++) {
 		struct xf_place place;
 		const char *path = xf_user_stacks_name(stacks, &trace, trace.frames[i], &place);
@@ -81,33 +83,6 @@ static void write_user(FILE *out, const struct xf_user_stacks *stacks,
 	}
 	if (!trace.nr)
 		write_frame(out, kernel->user_rip, XF_GUEST_USER_NAME, "guest");
-}
-
-/* @switching becomes what the kernel's stack says of a switch of threads. */
-static int write_guest(FILE *out, struct xf_guest_stacks *stacks, const struct xf_user_stacks *user,
-                       const struct xf_record *record, const char *domain,
-                       enum xf_switching *switching)
-{
-	struct xf_guest_trace trace;
-	char label[64];
-	int code = xf_guest_stacks_walk(stacks, record, &trace);
-
-	if (code)
-		return code;
-	for (size_t i = 0; i < trace.nr; i++) {
-		struct xf_place place;
-
-		xf_guest_stacks_name(&trace, trace.frames[i], domain, &place);
-		write_place(out, trace.frames[i].address, &place, GUEST_KERNEL);
-	}
-	if (trace.incomplete) {
-		snprintf(label, sizeof(label), XF_GUEST_INCOMPLETE, trace.incomplete);
-		write_frame(out, 0, label, GUEST_KERNEL);
-	}
-	if (trace.user)
-		write_user(out, user, record, &trace);
-	*switching = trace.switching;
-	return 0;
 }
 
 static void write_xen(FILE *out, const struct xf_stacks *stacks, const struct xf_record *record)
@@ -136,23 +111,59 @@ struct script {
 	struct xf_stacks *stacks;
 	struct xf_guest_stacks *guest_stacks;
 	struct xf_processes *processes;
+	struct xf_tasks tasks;
 	struct xf_user_stacks user_stacks;
 	uint64_t events; /* written */
 };
 
-static void write_process(const struct script *script, const struct xf_sample *sample,
-                          enum xf_switching switching)
+static void write_kernel(FILE *out, const struct xf_guest_trace *trace, const char *domain)
 {
-	struct xf_process process;
+	char label[64];
+
+	for (size_t i = 0; i < trace->nr; i++) {
+		struct xf_place place;
+
+		xf_guest_stacks_name(trace, trace->frames[i], domain, &place);
+		write_place(out, trace->frames[i].address, &place, GUEST_KERNEL);
+	}
+	if (trace->incomplete) {
+		snprintf(label, sizeof(label), XF_GUEST_INCOMPLETE, trace->incomplete);
+		write_frame(out, 0, label, GUEST_KERNEL);
+	}
+}
+
+/* NULL: it is not known which one it was. */
+static void write_process(const struct script *script, const struct xf_sample *sample,
+                          const struct xf_process *process)
+{
 	const char *name = XF_PROCESS_UNKNOWN;
 	char text[128];
 
-	if (!script->options->processes || sample->domid != XF_DOMID_CONTROL ||
-	    !xf_processes_recorded(script->processes))
+	if (!script->options->processes || !xf_tasks_recorded(&script->tasks, sample))
 		return;
-	if (xf_processes_running(script->processes, sample->vcpu, sample->tsc, switching, &process))
-		name = xf_process_label(&process, script->options->by_process, text);
+	if (process)
+		name = xf_process_label(process, script->options->by_process, text);
 	write_frame(script->out, 0, name, "process");
+}
+
+/* The frames of a guest's kernel and process, and the process. Return: 0 or -ENOMEM. */
+static int write_guest(const struct script *script, const struct xf_record *record,
+                       const char *domain)
+{
+	struct xf_guest_trace trace = {.switching = XF_NOT_SWITCHING};
+	struct xf_process found;
+	const struct xf_process *process;
+	int code =
+	        record->guest.nr ? xf_guest_stacks_walk(script->guest_stacks, record, &trace) : 0;
+
+	if (code)
+		return code;
+	process = xf_tasks_running(&script->tasks, record, trace.switching, &found) ? &found : NULL;
+	write_kernel(script->out, &trace, domain);
+	if (trace.user)
+		write_user(script->out, &script->user_stacks, record, &trace, process);
+	write_process(script, &record->sample, process);
+	return 0;
 }
 
 /* From the innermost frame outwards. Return: 0 or -ENOMEM. */
@@ -162,8 +173,6 @@ static int write_stack(const struct script *script, const struct xf_record *reco
 	const struct xf_sample *sample = &record->sample;
 	bool guest = record->type == XF_RECORD_SAMPLE && sample->flags & XF_SAMPLE_GUEST;
 	bool stacks = record->guest.nr && event->domid != XF_DOMID_IDLE;
-	enum xf_switching switching = XF_NOT_SWITCHING;
-	int code = 0;
 
 	if (record->type == XF_RECORD_IDLE)
 		write_frame(script->out, 0, "[idle]", "xen");
@@ -174,12 +183,7 @@ static int write_stack(const struct script *script, const struct xf_record *reco
 		            "guest");
 	if (record->type == XF_RECORD_SAMPLE && xf_guest_switched_away(script->recording, sample))
 		write_frame(script->out, 0, XF_GUEST_SWITCHED_AWAY, "guest");
-	if (stacks)
-		code = write_guest(script->out, script->guest_stacks, &script->user_stacks, record,
-		                   event->domain, &switching);
-	if (!code && event->domid != XF_DOMID_IDLE)
-		write_process(script, sample, switching);
-	return code;
+	return event->domid == XF_DOMID_IDLE ? 0 : write_guest(script, record, event->domain);
 }
 
 static int write_record(struct script *script, const struct xf_record *record)
@@ -223,6 +227,7 @@ int xf_script_write(FILE *out, const struct xf_recording *recording,
 	               ? xf_processes_make(xf_recording_processes(recording),
 	                                   xf_recording_tsc_hz(recording), &script.processes)
 	               : -ENOMEM;
+	script.tasks = (struct xf_tasks){.recording = recording, .processes = script.processes};
 	script.user_stacks = (struct xf_user_stacks){.processes = script.processes,
 	                                             .places = xf_recording_user_code(recording)};
 	while (!code && xf_recording_next(recording, &iterator, &record) && !ferror(out))

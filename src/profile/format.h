@@ -28,7 +28,8 @@ enum xf_chunk_type {
 	   frequency, tsc.hz, start.tsc, start.time (ns since 1970), sampling.start.tsc,
 	   sampling.end.tsc, end.tsc, text.start, text.end, livepatch.start, livepatch.end,
 	   xenflame.version, recorded.by ...; guests: "all", or the domids between commas of those
-	   whose stacks were to be read.
+	   whose stacks were to be read; tasks: likewise, of those of which the agent was to tell
+	   which task ran.
 	   Later chunks of this type add or replace keys. */
 	XF_CHUNK_INFO = 1,
 	/* symbols of the hypervisor: { u64 address, u32 size, u8 type, NUL-terminated name }* */

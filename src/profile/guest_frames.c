@@ -123,14 +123,14 @@ static int push_user_frame(struct xf_guest_frames *frames, const struct xf_user_
 
 /* The frames of the process that called the kernel, or was running. */
 static int push_user(struct xf_guest_frames *frames, const struct xf_record *record,
-                     const struct xf_guest_trace *kernel, struct xf_node_id *node,
+                     const struct xf_process *process, struct xf_node_id *node,
                      struct xf_guest_frames_pushed *pushed)
 {
 	struct xf_user_trace trace;
 	char label[64];
 	int code = 0;
 
-	xf_user_stacks_walk(&frames->user, record, kernel, &trace);
+	xf_user_stacks_walk(&frames->user, record, &frames->trace, process, &trace);
 	pushed->user = true;
 	pushed->user_unknown = !trace.nr;
 	pushed->user_incomplete = trace.incomplete != NULL;
@@ -157,8 +157,8 @@ enum xf_switching xf_guest_frames_switching(const struct xf_guest_frames *frames
 }
 
 int xf_guest_frames_push(struct xf_guest_frames *frames, const struct xf_record *record,
-                         const char *domain, struct xf_node_id *node,
-                         struct xf_guest_frames_pushed *pushed)
+                         const char *domain, const struct xf_process *process,
+                         struct xf_node_id *node, struct xf_guest_frames_pushed *pushed)
 {
 	const struct xf_guest_trace *trace = &frames->trace;
 	char label[64];
@@ -166,7 +166,7 @@ int xf_guest_frames_push(struct xf_guest_frames *frames, const struct xf_record 
 
 	pushed->incomplete = trace->incomplete != NULL;
 	if (trace->user)
-		code = push_user(frames, record, trace, node, pushed);
+		code = push_user(frames, record, process, node, pushed);
 	if (!code && trace->incomplete) {
 		snprintf(label, sizeof(label), XF_GUEST_INCOMPLETE, trace->incomplete);
 		code = push(frames, XF_FRAME_INCOMPLETE, label, node);

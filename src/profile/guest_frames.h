@@ -36,10 +36,11 @@ enum xf_switching xf_guest_frames_switching(const struct xf_guest_frames *frames
 
 /*
  * Puts the frames of the record that was walked last above *@node, which becomes the innermost
- * one's: user, kernel. The domain goes by @domain. Return: 0 or -ENOMEM.
+ * one's: user, kernel. The domain goes by @domain; it ran @process, NULL: not known which. Return:
+ * 0 or -ENOMEM.
  */
 int xf_guest_frames_push(struct xf_guest_frames *frames, const struct xf_record *record,
-                         const char *domain, struct xf_node_id *node,
-                         struct xf_guest_frames_pushed *pushed);
+                         const char *domain, const struct xf_process *process,
+                         struct xf_node_id *node, struct xf_guest_frames_pushed *pushed);
 
 #endif

@@ -417,7 +417,7 @@ static bool is_doubtful(const struct xf_processes *processes, uint64_t time)
 	return low && time < processes->doubts[low - 1].until;
 }
 
-/* Fills in what is known of the thread that @ran. */
+/* Fills in what is known of the thread that @ran, since @ran->time. */
 static void describe(const struct xf_processes *processes, const struct xf_switch *ran,
                      struct xf_process *process)
 {
@@ -493,10 +493,29 @@ bool xf_processes_running(const struct xf_processes *processes, uint32_t cpu, ui
 	*process =
 	        (struct xf_process){.pid = ran->pid, .tid = ran->tid, .space = NONE, .time = time};
 	if (!ran->pid)
-		process->name = process->thread = "swapper";
+		process->name = process->thread = XF_PROCESS_IDLE;
 	else if (!is_doubtful(processes, time))
 		describe(processes, ran, process);
 	return true;
+}
+
+void xf_processes_describe(const struct xf_processes *processes, uint64_t tsc,
+                           struct xf_process *process)
+{
+	struct xf_switch ran = {.pid = process->pid, .tid = process->tid};
+	struct xf_process described = {.pid = process->pid, .tid = process->tid, .space = NONE};
+
+	if (!xf_clock_time(&processes->clock, tsc, &described.time) ||
+	    is_doubtful(processes, described.time))
+		return;
+	ran.time = described.time;
+	describe(processes, &ran, &described);
+	if (!described.thread || strcmp(described.thread, process->thread) != 0)
+		return;
+	process->space = described.space;
+	process->time = described.time;
+	if (described.name && process->tid != process->pid)
+		process->name = described.name;
 }
 
 const char *xf_process_label(const struct xf_process *process, bool with_pid, char text[128])

@@ -34,9 +34,14 @@ struct xf_process {
 	const char *name;   /* of the process; NULL: not known */
 	const char *thread; /* of the thread; NULL: not known */
 	/* For xf_processes_mapping. */
-	uint32_t space;
+	uint32_t space; /* XF_NO_SPACE: nothing is known to be mapped */
 	uint64_t time;
 };
+
+#define XF_NO_SPACE UINT32_MAX
+
+/* The name of what a CPU runs that has nothing to run. */
+#define XF_PROCESS_IDLE "swapper"
 
 /* What a kernel's stack says of a switch from one thread to the next, whose stack it is already. */
 enum xf_switching {
@@ -49,6 +54,14 @@ enum xf_switching {
  * false where that is not known. */
 bool xf_processes_running(const struct xf_processes *processes, uint32_t cpu, uint64_t tsc,
                           enum xf_switching switching, struct xf_process *process);
+
+/*
+ * Of the @process that ran at @tsc its numbers and its thread's name are known for certain: fills
+ * in what else is known of it. Where the timeline has another name for the thread, it was another
+ * program's at that time: then nothing is.
+ */
+void xf_processes_describe(const struct xf_processes *processes, uint64_t tsc,
+                           struct xf_process *process);
 
 #define XF_PROCESS_UNKNOWN "[unknown process]"
 

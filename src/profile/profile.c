@@ -13,6 +13,7 @@
 #include "profile/inlines.h"
 #include "profile/parts.h"
 #include "profile/processes.h"
+#include "profile/tasks.h"
 #include "profile/xen_frames.h"
 
 /* Where the samples of an owner go, remembered for the owners seen last. */
@@ -38,6 +39,7 @@ struct builder {
 	struct xf_guest_frames *guest_frames;
 	struct xf_inlines inlines;
 	struct xf_processes *processes;
+	struct xf_tasks tasks;
 	struct xf_xen_frames *xen_frames;
 	size_t allocated_groups;
 	struct xf_index group_index;
@@ -244,38 +246,54 @@ static int add_idle(struct builder *builder, const struct xf_idle_record *idle)
 	return count_at(builder, node, group, idle->tsc, idle->count);
 }
 
-/* The process that a sample of the control domain's belongs to, above *@node. */
-static int push_process(struct builder *builder, const struct xf_record *record,
-                        struct xf_profile_group *group, struct xf_node_id *node)
+/* Its stacks tell the control domain's process also where they are not shown. */
+static bool wants_walk(const struct builder *builder, const struct xf_sample *sample)
+{
+	return !builder->options->without_guests || sample->domid == XF_DOMID_CONTROL;
+}
+
+/* Finds the process that a sample belongs to. Return: it, in *@process; NULL where that is not
+ * known.
+ */
+static const struct xf_process *
+find_process(struct builder *builder, const struct xf_record *record, struct xf_process *process)
+{
+	enum xf_switching switching = XF_NOT_SWITCHING;
+
+	if (record->guest.nr && wants_walk(builder, &record->sample))
+		switching = xf_guest_frames_switching(builder->guest_frames);
+	return xf_tasks_running(&builder->tasks, record, switching, process) ? process : NULL;
+}
+
+/* It, above *@node. */
+static int push_process(struct builder *builder, const struct xf_sample *sample,
+                        const struct xf_process *process, struct xf_profile_group *group,
+                        struct xf_node_id *node)
 {
 	const struct xf_profile_options *options = builder->options;
-	const struct xf_sample *sample = &record->sample;
-	enum xf_switching switching = XF_NOT_SWITCHING;
-	struct xf_process process = {0};
 	const char *name = XF_PROCESS_UNKNOWN;
 	char text[128];
 
-	if (sample->domid != XF_DOMID_CONTROL || !xf_processes_recorded(builder->processes))
+	if (!xf_tasks_recorded(&builder->tasks, sample))
 		return 0;
-	if (record->guest.nr)
-		switching = xf_guest_frames_switching(builder->guest_frames);
-	if (xf_processes_running(builder->processes, sample->vcpu, sample->tsc, switching,
-	                         &process))
-		name = xf_process_label(&process, options->by_process, text);
+	if (process)
+		name = xf_process_label(process, options->by_process, text);
 	group->counts.processes++;
-	group->counts.process_unknown += !process.name;
+	group->counts.process_unknown += !process || !process->name;
 	return options->processes ? push(builder, node, XF_FRAME_PROCESS, name) : 0;
 }
 
 /* The guest's own frames, above *@node. */
 static int push_guest(struct builder *builder, const struct xf_record *record,
-                      struct xf_profile_group *group, struct xf_node_id *node)
+                      const struct xf_process *process, struct xf_profile_group *group,
+                      struct xf_node_id *node)
 {
 	const struct xf_sample *sample = &record->sample;
 	struct xf_guest_frames_pushed pushed = {0};
 	char text[16];
 	const char *name = xf_domain_name(builder->recording, sample->domid, sample->tsc, text);
-	int code = xf_guest_frames_push(builder->guest_frames, record, name, node, &pushed);
+	int code =
+	        xf_guest_frames_push(builder->guest_frames, record, name, process, node, &pushed);
 
 	group->counts.stacks++;
 	group->counts.kernel_incomplete += pushed.incomplete;
@@ -295,12 +313,23 @@ static int push_switched_away(struct builder *builder, const struct xf_record *r
 	return push(builder, node, XF_FRAME_INCOMPLETE, XF_GUEST_SWITCHED_AWAY);
 }
 
+/* The process and the guest's own frames, above *@node. */
 static int add_guest(struct builder *builder, const struct xf_record *record,
                      struct xf_profile_group *group, struct xf_node_id *node)
 {
-	if (builder->options->without_guests)
-		return 0;
-	return record->guest.nr ? push_guest(builder, record, group, node)
+	struct xf_process found;
+	const struct xf_process *process;
+	int code = 0;
+
+	if (record->guest.nr && wants_walk(builder, &record->sample))
+		code = xf_guest_frames_walk(builder->guest_frames, record);
+	if (code)
+		return code;
+	process = find_process(builder, record, &found);
+	code = push_process(builder, &record->sample, process, group, node);
+	if (code || builder->options->without_guests)
+		return code;
+	return record->guest.nr ? push_guest(builder, record, process, group, node)
 	                        : push_switched_away(builder, record, group, node);
 }
 
@@ -321,13 +350,7 @@ static int add_sample(struct builder *builder, const struct xf_record *record)
 		return code;
 	if (!group)
 		return 0;
-	/* Its stacks tell the control domain's process also where they are not shown. */
-	if (!idle && record->guest.nr &&
-	    (!builder->options->without_guests || sample->domid == XF_DOMID_CONTROL))
-		code = xf_guest_frames_walk(builder->guest_frames, record);
-	if (!code && !idle)
-		code = push_process(builder, record, group, &node);
-	if (!code && !idle)
+	if (!idle)
 		code = add_guest(builder, record, group, &node);
 	if (code)
 		return code;
@@ -503,6 +526,7 @@ static int start_builder(struct builder *builder)
 	    xf_processes_make(xf_recording_processes(recording), xf_recording_tsc_hz(recording),
 	                      &builder->processes))
 		return -ENOMEM;
+	builder->tasks = (struct xf_tasks){.recording = recording, .processes = builder->processes};
 	builder->inlines = (struct xf_inlines){.debug = builder->options->debug,
 	                                       .tree = builder->tree,
 	                                       .frames = builder->options->inlines};

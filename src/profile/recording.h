@@ -213,6 +213,9 @@ const struct xf_pcpu_skipped *xf_recording_skipped(const struct xf_recording *re
 /* Were the stacks of that domain to be read? */
 bool xf_recording_reads_guest(const struct xf_recording *recording, uint16_t domid);
 
+/* Was the agent to tell which task that domain's kernel was running? */
+bool xf_recording_reads_tasks(const struct xf_recording *recording, uint16_t domid);
+
 /* The kernels that domains ran; never NULL. */
 const struct xf_kernels *xf_recording_kernels(const struct xf_recording *recording);
 

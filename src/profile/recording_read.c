@@ -748,9 +748,10 @@ bool xf_recording_next(const struct xf_recording *recording, struct xf_record_it
 	return false;
 }
 
-bool xf_recording_reads_guest(const struct xf_recording *recording, uint16_t domid)
+/* Return: whether the value of @key has @domid, or all of them. */
+static bool has_domid(const struct xf_recording *recording, const char *key, uint16_t domid)
 {
-	const char *next = xf_recording_info(recording, "guests");
+	const char *next = xf_recording_info(recording, key);
 	char *end;
 
 	if (!next)
@@ -765,4 +766,14 @@ bool xf_recording_reads_guest(const struct xf_recording *recording, uint16_t dom
 		if (*end != ',')
 			return false;
 	}
+}
+
+bool xf_recording_reads_guest(const struct xf_recording *recording, uint16_t domid)
+{
+	return has_domid(recording, "guests", domid);
+}
+
+bool xf_recording_reads_tasks(const struct xf_recording *recording, uint16_t domid)
+{
+	return has_domid(recording, "tasks", domid);
 }

@@ -6,6 +6,7 @@
 
 #include "profile/grow.h"
 #include "profile/pieces.h"
+#include "profile/tasks.h"
 
 struct hits {
 	struct xf_user_hit *hits;
@@ -80,15 +81,14 @@ static int add_stack(struct hits *hits, const struct xf_processes *processes,
 
 /* It is not known here whether the kernel was switching: the stack is that of the process that ran,
  * or of the next one. */
-static int add_sample(struct hits *hits, const struct xf_processes *processes,
+static int add_sample(struct hits *hits, const struct xf_tasks *tasks,
                       const struct xf_record *record)
 {
 	static const enum xf_switching either[] = {XF_NOT_SWITCHING, XF_SWITCH_UNTOLD};
-	const struct xf_sample *sample = &record->sample;
 	struct xf_guest_piece piece;
 	int code = 0;
 
-	if (record->type != XF_RECORD_SAMPLE || sample->domid != XF_DOMID_CONTROL ||
+	if (record->type != XF_RECORD_SAMPLE || record->sample.domid != XF_DOMID_CONTROL ||
 	    !record->guest.nr)
 		return 0;
 	xf_guest_pieces_read(&record->guest, record->guest.nr - 1, &piece);
@@ -97,8 +97,8 @@ static int add_sample(struct hits *hits, const struct xf_processes *processes,
 	for (size_t i = 0; !code && i < sizeof(either) / sizeof(either[0]); i++) {
 		struct xf_process process;
 
-		if (xf_processes_running(processes, sample->vcpu, sample->tsc, either[i], &process))
-			code = add_stack(hits, processes, &process, &piece);
+		if (xf_tasks_running(tasks, record, either[i], &process))
+			code = add_stack(hits, tasks->processes, &process, &piece);
 	}
 	return code;
 }
@@ -106,13 +106,14 @@ static int add_sample(struct hits *hits, const struct xf_processes *processes,
 int xf_user_hits_collect(const struct xf_recording *recording, const struct xf_processes *processes,
                          struct xf_user_hit **hits, size_t *nr)
 {
+	const struct xf_tasks tasks = {.recording = recording, .processes = processes};
 	struct xf_record_iterator iterator = {0};
 	struct xf_record record;
 	struct hits made = {0};
 	int code = 0;
 
 	while (!code && xf_recording_next(recording, &iterator, &record))
-		code = add_sample(&made, processes, &record);
+		code = add_sample(&made, &tasks, &record);
 	if (code) {
 		free(made.hits);
 		return code;

@@ -60,17 +60,16 @@ static void walk(const struct xf_user_stacks *stacks, const struct xf_guest_piec
 }
 
 void xf_user_stacks_walk(const struct xf_user_stacks *stacks, const struct xf_record *record,
-                         const struct xf_guest_trace *kernel, struct xf_user_trace *trace)
+                         const struct xf_guest_trace *kernel, const struct xf_process *process,
+                         struct xf_user_trace *trace)
 {
-	const struct xf_sample *sample = &record->sample;
 	struct xf_guest_piece piece;
 
 	trace->nr = 0;
 	trace->incomplete = NULL;
-	if (!kernel->user_rip || sample->domid != XF_DOMID_CONTROL ||
-	    !xf_processes_running(stacks->processes, sample->vcpu, sample->tsc, kernel->switching,
-	                          &trace->process))
+	if (!kernel->user_rip || !process)
 		return;
+	trace->process = *process;
 	xf_guest_pieces_read(&record->guest, kernel->user_piece, &piece);
 	walk(stacks, &piece, trace);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From the stack of a process of the control domain's, at a sample, to named frames. */
+/* From the stack of a process, at a sample, to named frames. */
 #ifndef XF_PROFILE_USER_STACKS_H
 #define XF_PROFILE_USER_STACKS_H
 
@@ -30,10 +30,12 @@ struct xf_user_trace {
 	const char *incomplete; /* why outer frames are missing; NULL: none are */
 };
 
-/* Where the process was that called the kernel whose frames @kernel has, or that was running, at a
- * sample of any domain. */
+/* Where @process was, which called the kernel whose frames @kernel has, or was running, at the
+ * sample
+ * @record. NULL: it is not known which one it was. */
 void xf_user_stacks_walk(const struct xf_user_stacks *stacks, const struct xf_record *record,
-                         const struct xf_guest_trace *kernel, struct xf_user_trace *trace);
+                         const struct xf_guest_trace *kernel, const struct xf_process *process,
+                         struct xf_user_trace *trace);
 
 /* Names a frame of a @trace: what has no name is "[FILE]+0xOFFSET". Return: the path of the file
  * that it is in, owned by the recording; NULL where that is not known. */

@@ -671,6 +671,62 @@ static void find_softirq_depth(const struct xf_code *code, const struct xf_symbo
 	}
 }
 
+static bool is_one(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operand->imm.value.u == 1;
+}
+
+/* Return: the offset of what the function @name inverts bit 0 of before its first call, loaded to a
+ * register and stored again; 0: none is seen. */
+static uint32_t find_inverted(const struct xf_code *code, const struct xf_symbols *symbols,
+                              const char *name)
+{
+	uint64_t start = address_of(symbols, name), end = end_of(symbols, start);
+	struct sweep sweep = {0};
+	const struct value *inverted = NULL;
+	struct instruction at;
+	ZydisDecoder decoder;
+	size_t offset;
+
+	if (start < code->address || end > code->address + code->size)
+		return 0;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (offset = start - code->address; offset < end - code->address;
+	     offset += at.decoded.length) {
+		struct value *first, *second;
+		int64_t displacement = 0;
+
+		if (!decode(&decoder, code, offset, &at) ||
+		    at.decoded.meta.category == ZYDIS_CATEGORY_CALL)
+			return 0;
+		first = value_of(&sweep, &at.operands[0]);
+		second = value_of(&sweep, &at.operands[1]);
+		if (at.decoded.mnemonic == ZYDIS_MNEMONIC_XOR && is_one(&at.operands[1]))
+			inverted = first;
+		else if (at.decoded.mnemonic != ZYDIS_MNEMONIC_MOV)
+			continue;
+		else if (first && base_of(&sweep, &at.operands[1], &displacement))
+			first->offset = (uint32_t)displacement;
+		else if (second && second == inverted &&
+		         base_of(&sweep, &at.operands[0], &displacement) &&
+		         displacement == second->offset)
+			return second->offset;
+	}
+	return 0;
+}
+
+/* Both functions change a PV guest's vCPU between its kernel and a process: bit 0 of its flags. */
+static void find_vcpu_flags(const struct xf_code *code, const struct xf_symbols *symbols,
+                            struct xf_agent_config *config)
+{
+	uint32_t offset = find_inverted(code, symbols, "toggle_guest_pt");
+
+	config->vcpu_flags_offset =
+	        offset < MAX_OFFSET && offset == find_inverted(code, symbols, "toggle_guest_mode")
+	                ? offset
+	                : 0;
+}
+
 /* Xen's hvm_get_reg() knows the shadow GS base since that has no accessor of its own any more
  * (4.17); before that, it crashes the domain (hvm/svm/svm.c, hvm/vmx/vmx.c). */
 static bool finds_hvm_gs(const struct xf_symbols *symbols)
@@ -692,6 +748,8 @@ static void find_guest_readers(const struct xf_symbols *symbols, struct xf_agent
 		config->guest_readers |= XF_READS_PV;
 	if (address_of(symbols, "hvm_copy_from_guest_linear"))
 		config->guest_readers |= XF_READS_HVM;
+	if (config->vcpu_flags_offset)
+		config->guest_readers |= XF_READS_PV_KERNEL;
 	if (finds_hvm_gs(symbols))
 		config->guest_readers |= XF_READS_HVM_GS;
 }
@@ -722,6 +780,7 @@ int xf_discover_layout(const struct xf_code *code, const struct xf_symbols *symb
 	find_idle_call(code, symbols, config);
 	find_softirq_calls(code, symbols, config);
 	find_softirq_depth(code, symbols, config);
+	find_vcpu_flags(code, symbols, config);
 	find_guest_readers(symbols, config);
 	config->text_start = range.start;
 	config->text_end = range.end;

@@ -42,6 +42,7 @@ static const struct {
         {"xen_copy_from_guest_hvm", {"hvm_copy_from_guest_linear"}},
         {"xen_hvm_get_segment_register", {"hvm_get_segment_register"}},
         {"xen_hvm_get_reg", {"hvm_get_reg"}},
+        {"xen_toggle_guest_pt", {"toggle_guest_pt"}},
         {"xen_trace_cycles", {"__trace_var", "trace"}},
         {"xen_trace", {"trace", "__trace_var"}},
 };
@@ -49,7 +50,8 @@ static const struct {
 /* What a Xen may do without: xf_agent_config.guest_readers says so, and they are never called. What
  * does nothing is bound in their place. */
 static const char *const optional[] = {"xen_copy_from_guest_pv", "xen_copy_from_guest_hvm",
-                                       "xen_hvm_get_segment_register", "xen_hvm_get_reg"};
+                                       "xen_hvm_get_segment_register", "xen_hvm_get_reg",
+                                       "xen_toggle_guest_pt"};
 #define DOES_NOTHING "xen_vcpu_kick_softirq"
 
 struct section {

@@ -102,8 +102,8 @@ uint64_t xf_machine_cr3(void)
 
 uint64_t xf_machine_msr(uint32_t number)
 {
-	if (number == XEN_MSR_GS_BASE)
-		return fake_guest_gs(false);
+	if (number == XEN_MSR_GS_BASE || number == XEN_MSR_SHADOW_GS_BASE)
+		return fake_guest_gs(number == XEN_MSR_SHADOW_GS_BASE);
 	if (number != fake.watchdog_msr)
 		fake_fail("MSR %#x is read, which this processor may not have", number);
 	return fake.watchdog_counter;
@@ -575,7 +575,8 @@ void fake_configure(unsigned int frequency)
 	        .idle_slot = FAKE_IDLE_SLOT,
 	        .vcpu_hvm_cr3_offset = FAKE_HVM_CR3,
 	        .domain_options_offset = FAKE_OPTIONS,
-	        .guest_readers = XF_READS_PV | XF_READS_HVM | XF_READS_HVM_GS,
+	        .vcpu_flags_offset = FAKE_VCPU_FLAGS,
+	        .guest_readers = XF_READS_PV | XF_READS_HVM | XF_READS_HVM_GS | XF_READS_PV_KERNEL,
 	        .softirq_depth = FAKE_SOFTIRQ_DEPTH,
 	        .softirq_returns = {FAKE_TEXT + 1, FAKE_SOFTIRQ_RETURN},
 	};

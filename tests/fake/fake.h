@@ -25,6 +25,7 @@
 #define FAKE_VCPU_DOMAIN    0x18u
 #define FAKE_OPTIONS        0x12cu
 #define FAKE_HVM_CR3        0x418u
+#define FAKE_VCPU_FLAGS     0x378u /* bit 0: a PV guest's kernel runs */
 #define FAKE_TEXT           0xffff82d040200000ull
 #define FAKE_TEXT_END       0xffff82d0403a1234ull
 #define FAKE_LIVEPATCH      0xffff82d040800000ull
@@ -68,17 +69,23 @@ const void *fake_vcpu(uint16_t domid, uint32_t vcpu_id);
 void fake_destroy_vcpu(const void *vcpu);
 void fake_set_hvm(uint16_t domid, bool hvm, uint64_t cr3);
 bool fake_is_hvm(const void *vcpu);
+/* Does a process run on the vCPU of a PV guest? */
+bool fake_runs_process(const void *vcpu);
 void fake_set_current(unsigned int cpu, const void *vcpu);
 struct xen_cpu_user_regs *fake_frame(unsigned int cpu);
 void fake_set_cr3(unsigned int cpu, uint64_t cr3);
 void fake_set_tsc(uint64_t tsc); /* 0: follow the virtual time */
 /* Guests' memory: @bytes, borrowed, are at @address; a process may read them where @user. Nothing
  * else is there. */
+/* A process runs on the vCPU of a PV guest, or its kernel again. */
+void fake_guest_run_process(const void *vcpu, bool process);
 /* Its processor's GS bases: the one in use, and the other one. */
 void fake_guest_set_gs(uint64_t base, uint64_t shadow);
 void fake_guest_map(uint64_t address, const void *bytes, size_t size, bool user);
 /* Return: how many bytes of it have been read. */
 uint64_t fake_guest_copied(void);
+/* How often a PV guest's page tables have been toggled. */
+uint64_t fake_guest_toggles(void);
 /* Softirqs' handlers are called from so much deeper in Xen's stack than on its way to a guest. */
 void fake_call_softirqs_deeper(uint32_t bytes);
 /* For tests that call the agent's functions themselves: they run on @cpu from now on. */

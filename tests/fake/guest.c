@@ -17,7 +17,7 @@ struct range {
 static struct {
 	struct range ranges[MAX_RANGES];
 	unsigned int nr;
-	uint64_t copied;
+	uint64_t copied, toggles;
 	uint64_t gs, shadow_gs;
 } guest;
 
@@ -86,11 +86,12 @@ static bool copy(void *to, uint64_t from, unsigned int bytes, bool as_user)
 
 unsigned int xen_copy_from_guest_pv(void *to, uint64_t from, unsigned int bytes)
 {
-	reader("copy_from_guest_pv", false);
+	struct fake_pcpu *self = reader("copy_from_guest_pv", false);
+
 	if (from + bytes > 0xffff800000000000ull && from < XEN_HYPERVISOR_END)
 		fake_fail("a PV guest is made to read Xen's memory at 0x%llx",
 		          (unsigned long long)from);
-	return copy(to, from, bytes, false) ? 0 : bytes;
+	return copy(to, from, bytes, fake_runs_process(self->current)) ? 0 : bytes;
 }
 
 int xen_copy_from_guest_hvm(void *to, uint64_t from, unsigned int bytes, uint32_t access,
@@ -108,6 +109,22 @@ uint64_t fake_guest_gs(bool shadow)
 {
 	reader("rdmsr of a GS base", false);
 	return shadow ? guest.shadow_gs : guest.gs;
+}
+
+uint64_t fake_guest_toggles(void)
+{
+	return guest.toggles;
+}
+
+void xen_toggle_guest_pt(const void *vcpu)
+{
+	if (reader("toggle_guest_pt", false)->current != vcpu)
+		fake_fail("toggle_guest_pt called for a vCPU that is not current");
+	if (!fake_runs_process(vcpu) && guest.toggles % 2 == 0)
+		fake_fail("toggle_guest_pt called in a kernel, which need not have other page "
+		          "tables");
+	guest.toggles++;
+	fake_guest_run_process(vcpu, !fake_runs_process(vcpu));
 }
 
 static void check_vcpu(const char *function, const void *vcpu)

@@ -117,6 +117,8 @@ static uint8_t *object(uint16_t domid, uint32_t vcpu_id, bool domain)
 		memcpy(directory[i].page, &domid, sizeof(domid));
 	else
 		memcpy(directory[i].page, &vcpu_id, sizeof(vcpu_id));
+	if (!domain)
+		directory[i].page[FAKE_VCPU_FLAGS] = 1;
 	return directory[i].page;
 }
 
@@ -143,6 +145,16 @@ void fake_set_hvm(uint16_t domid, bool hvm, uint64_t cr3)
 	for (i = 0; i < nr_objects; i++)
 		if (directory[i].domid == domid && !directory[i].domain)
 			memcpy(directory[i].page + FAKE_HVM_CR3, &cr3, sizeof(cr3));
+}
+
+void fake_guest_run_process(const void *vcpu, bool process)
+{
+	((uint8_t *)vcpu)[FAKE_VCPU_FLAGS] = !process;
+}
+
+bool fake_runs_process(const void *vcpu)
+{
+	return !((const uint8_t *)vcpu)[FAKE_VCPU_FLAGS];
 }
 
 bool fake_is_hvm(const void *vcpu)

@@ -144,6 +144,7 @@ static void sample_called_from(uint64_t rip, uint64_t rsp, uint64_t back)
 	xf_stream_feed(&stream, bytes, size, &sink);
 	assert_int_equal(nr_samples, 1);
 	assert_int_equal(stream.broken + stream.broken_guests, 0);
+	assert_int_equal(fake_guest_toggles() % 2, 0);
 }
 
 static void sample(uint64_t rip, uint64_t rsp)
@@ -465,8 +466,15 @@ static void in_a_process_the_kernels_gs_is_the_other_one(void **state)
 	map_all();
 	put_task();
 	fake_guest_set_gs(0x7f0000001000, GS_BASE);
+	fake_guest_run_process(fake_vcpu(DOMID, 3), true);
+	sample(USER_RIP, USER_STACK + 64);
+	is_the_task();
+	assert_int_equal(nr_stacks, 1);
+	assert_int_equal(fake_guest_toggles(), 2);
+	xf_config.guest_readers &= ~(uint32_t)XF_READS_PV_KERNEL;
 	sample(USER_RIP, USER_STACK + 64);
 	assert_int_equal(task.bytes, 0);
+	assert_int_equal(fake_guest_toggles(), 2);
 	fake_set_hvm(DOMID, true, 0x1000);
 	sample(USER_RIP, USER_STACK + 64);
 	is_the_task();
@@ -474,6 +482,22 @@ static void in_a_process_the_kernels_gs_is_the_other_one(void **state)
 	sample(USER_RIP, USER_STACK + 64);
 	assert_int_equal(task.bytes, 0);
 	assert_int_equal(nr_stacks, 1);
+}
+
+/* Its registers do not say whether it has other page tables: Xen's own word does. */
+static void a_pv_kernel_that_runs_at_a_processs_address_is_no_process(void **state)
+{
+	(void)state;
+	map_all();
+	put_task();
+	sample(USER_RIP, USER_STACK + 64);
+	is_the_task();
+	assert_int_equal(fake_guest_toggles(), 0);
+	xf_config.vcpu_flags_offset = 0;
+	fake_guest_run_process(fake_vcpu(DOMID, 3), true);
+	sample(USER_RIP, USER_STACK + 64);
+	assert_int_equal(task.bytes, 0);
+	assert_int_equal(fake_guest_toggles(), 0);
 }
 
 static void no_task_is_told_of_a_domain_whose_linux_is_not_known(void **state)
@@ -518,8 +542,10 @@ static void a_task_that_is_nowhere_is_not_told(void **state)
 			fake_guest_set_gs(values[i], values[i]);
 			sample(KERNEL_RIP, KERNEL_END - 408);
 			assert_int_equal(task.bytes, 0);
+			fake_guest_run_process(fake_vcpu(DOMID, 3), true);
 			sample(USER_RIP, USER_STACK + 64);
 			assert_int_equal(task.bytes, 0);
+			fake_guest_run_process(fake_vcpu(DOMID, 3), false);
 		}
 	}
 }
@@ -544,6 +570,8 @@ int main(void)
 	        cmocka_unit_test_setup(any_stack_pointer_and_link_is_survived, set_up),
 	        cmocka_unit_test_setup(the_task_that_a_kernel_runs_is_told, set_up),
 	        cmocka_unit_test_setup(in_a_process_the_kernels_gs_is_the_other_one, set_up),
+	        cmocka_unit_test_setup(a_pv_kernel_that_runs_at_a_processs_address_is_no_process,
+	                               set_up),
 	        cmocka_unit_test_setup(no_task_is_told_of_a_domain_whose_linux_is_not_known,
 	                               set_up),
 	        cmocka_unit_test_setup(a_task_that_is_nowhere_is_not_told, set_up),

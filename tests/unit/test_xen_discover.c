@@ -120,6 +120,7 @@ struct layout {
 	uint8_t domain;
 	uint32_t options, cr3;
 	bool svm, vmrun, stgi, idle, softirqs;
+	uint32_t flags, flags_in_mode; /* as either function has it */
 };
 
 static const struct layout good = {.frame = 0x7ef8,
@@ -132,7 +133,9 @@ static const struct layout good = {.frame = 0x7ef8,
                                    .vmrun = true,
                                    .stgi = true,
                                    .idle = true,
-                                   .softirqs = true};
+                                   .softirqs = true,
+                                   .flags = 0x378,
+                                   .flags_in_mode = 0x378};
 
 static void assemble_votes(const struct layout *layout, bool variant)
 {
@@ -227,6 +230,33 @@ static void assemble_softirqs(void)
 	ret();
 }
 
+static void code_inverts_flags(uint32_t offset)
+{
+	BYTES(0x55);             /* push %rbp */
+	BYTES(0x48, 0x8b, 0xaf); /* mov offset(%rdi), %rbp */
+	displacement((int32_t)offset);
+	BYTES(0x48, 0x89, 0xfb);       /* mov %rdi, %rbx */
+	BYTES(0x48, 0x83, 0xf5, 0x01); /* xor $1, %rbp */
+	BYTES(0x48, 0x89, 0xaf);       /* mov %rbp, offset(%rdi) */
+	displacement((int32_t)offset);
+	BYTES(0xff, 0xd0); /* call *%rax */
+	ret();
+}
+
+static void assemble_toggles(const struct layout *layout)
+{
+	function("toggle_guest_mode");
+	BYTES(0x48, 0x8b, 0x6f, 0x18); /* mov 0x18(%rdi), %rbp */
+	BYTES(0x0f, 0x01, 0xf8);       /* swapgs */
+	if (layout->flags_in_mode)
+		code_inverts_flags(layout->flags_in_mode);
+	function("toggle_guest_pt");
+	if (layout->flags)
+		code_inverts_flags(layout->flags);
+	function("after_toggle_guest_pt");
+	code_inverts_flags(0x999);
+}
+
 static void assemble(const struct layout *layout)
 {
 	xf_symbols_free(symbols);
@@ -244,6 +274,7 @@ static void assemble(const struct layout *layout)
 		assemble_idle_loop();
 	if (layout->softirqs)
 		assemble_softirqs();
+	assemble_toggles(layout);
 	xf_symbols_add(symbols, TEXT, 0, 'T', "_stext");
 	xf_symbols_add(symbols, TEXT + MAX_CODE, 0, 'T', "_etext");
 	xf_symbols_add(symbols, HARDWARE_DOMAIN, 0, 'D', "hardware_domain");
@@ -365,6 +396,28 @@ static void what_is_not_needed_may_be_missing(void **state)
 	layout.cr3 = 0;
 	assert_int_equal(discover_layout(&layout, &config, &error), 0);
 	assert_int_equal(config.vcpu_hvm_cr3_offset, 0);
+}
+
+/* A wrong offset would have the agent change page tables that are not there. */
+static void a_vcpus_flags_are_where_both_functions_say_or_not_known(void **state)
+{
+	static const uint32_t others[] = {0, 0x37c, 0x8000};
+	struct xf_agent_config config;
+	struct xf_error error;
+	struct layout layout = good;
+
+	(void)state;
+	assert_int_equal(discover_layout(&layout, &config, &error), 0);
+	assert_int_equal(config.vcpu_flags_offset, 0x378);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		layout.flags_in_mode = others[i];
+		assert_int_equal(discover_layout(&layout, &config, &error), 0);
+		assert_int_equal(config.vcpu_flags_offset, 0);
+		assert_false(config.guest_readers & XF_READS_PV_KERNEL);
+	}
+	layout.flags = layout.flags_in_mode = 0x8000;
+	assert_int_equal(discover_layout(&layout, &config, &error), 0);
+	assert_int_equal(config.vcpu_flags_offset, 0);
 }
 
 static void each_symbol_of_the_texts_bounds_is_needed_by_name(void **state)
@@ -512,7 +565,8 @@ static const struct {
           .current_vcpu_offset = 0x7fc8,
           .vcpu_domain_offset = 0x18,
           .domain_options_offset = 0x12c,
-          .vcpu_hvm_cr3_offset = 0x418}},
+          .vcpu_hvm_cr3_offset = 0x418,
+          .vcpu_flags_offset = 0x378}},
 };
 
 static void check_real(const char *path, const struct xf_code *text, const struct xf_symbols *xen)
@@ -534,7 +588,8 @@ static void check_real(const char *path, const struct xf_code *text, const struc
 	assert_int_equal(config.softirq_depth, 56);
 	assert_true(config.softirq_returns[0] != 0);
 	assert_int_equal(config.softirq_returns[XF_MAX_SOFTIRQ_RETURNS - 1], 0);
-	assert_int_equal(config.guest_readers, XF_READS_PV | XF_READS_HVM | XF_READS_HVM_GS);
+	assert_int_equal(config.guest_readers,
+	                 XF_READS_PV | XF_READS_HVM | XF_READS_HVM_GS | XF_READS_PV_KERNEL);
 	assert_true(config.idle_return > config.text_start);
 	assert_true(config.idle_return < config.text_end);
 	assert_true(config.after_stgi != 0);
@@ -551,6 +606,7 @@ static void check_real(const char *path, const struct xf_code *text, const struc
 		assert_int_equal(config.vcpu_domain_offset, right->vcpu_domain_offset);
 		assert_int_equal(config.domain_options_offset, right->domain_options_offset);
 		assert_int_equal(config.vcpu_hvm_cr3_offset, right->vcpu_hvm_cr3_offset);
+		assert_int_equal(config.vcpu_flags_offset, right->vcpu_flags_offset);
 	}
 }
 
@@ -605,6 +661,7 @@ int main(void)
 	        cmocka_unit_test(everything_is_found_in_hand_made_code),
 	        cmocka_unit_test(what_is_not_the_layouts_is_left_alone),
 	        cmocka_unit_test(what_is_needed_and_missing_is_named),
+	        cmocka_unit_test(a_vcpus_flags_are_where_both_functions_say_or_not_known),
 	        cmocka_unit_test(what_is_not_needed_may_be_missing),
 	        cmocka_unit_test(each_symbol_of_the_texts_bounds_is_needed_by_name),
 	        cmocka_unit_test(no_majority_is_no_result),

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/tasks.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Of Linux's stacks for tasks on x86-64. */
+#define KERNEL_BYTES 16384u
+
+/* Linux's PID_MAX_LIMIT: numbers are below it. */
+#define NUMBERS_END 0x400000u
+
+/* The task was read by the layout of a kernel that the domain may not have been running. */
+static bool is_kernel_known(const struct xf_recording *recording, const struct xf_sample *sample)
+{
+	uint64_t slide;
+
+	return xf_kernels_of(xf_recording_kernels(recording), sample->domid, sample->tsc, &slide) !=
+	       NULL;
+}
+
+/*
+ * The stack that the kernel runs on is its current task's, or for interrupts, and leads there: but
+ * for the middle of a switch, and where all of it is a lie. In a process there is none.
+ */
+static bool is_on_stack(const struct xf_guest_pieces *pieces, uint64_t stack)
+{
+	struct xf_guest_piece piece;
+	bool in_kernel = false;
+
+	for (unsigned int i = 0; i < pieces->nr; i++) {
+		xf_guest_pieces_read(pieces, i, &piece);
+		if (piece.stack.mode != XF_GUEST_KERNEL)
+			continue;
+		in_kernel = true;
+		if (piece.stack.rsp - stack < KERNEL_BYTES)
+			return true;
+	}
+	return !in_kernel;
+}
+
+static bool is_sound(const struct xf_guest_task *task)
+{
+	return task->pid < NUMBERS_END && task->tgid < NUMBERS_END && !task->pid == !task->tgid &&
+	       memchr(task->comm, '\0', sizeof(task->comm));
+}
+
+/* Return: whether the kernel told which task it was running, and that is to be believed. */
+static bool find_task(const struct xf_recording *recording, const struct xf_record *record,
+                      struct xf_process *process)
+{
+	struct xf_guest_task task;
+
+	if (!xf_guest_pieces_task(&record->guest, &task) || !is_sound(&task) ||
+	    !is_kernel_known(recording, &record->sample) ||
+	    !is_on_stack(&record->guest, task.stack))
+		return false;
+	*process = (struct xf_process){.pid = task.tgid, .tid = task.pid, .space = XF_NO_SPACE};
+	process->thread = (const char *)record->guest.task + offsetof(struct xf_guest_task, comm);
+	if (!task.pid)
+		process->thread = XF_PROCESS_IDLE;
+	process->name = process->thread;
+	return true;
+}
+
+bool xf_tasks_recorded(const struct xf_tasks *tasks, const struct xf_sample *sample)
+{
+	if (sample->domid == XF_DOMID_CONTROL && xf_processes_recorded(tasks->processes))
+		return true;
+	return xf_recording_reads_tasks(tasks->recording, sample->domid) &&
+	       is_kernel_known(tasks->recording, sample);
+}
+
+bool xf_tasks_running(const struct xf_tasks *tasks, const struct xf_record *record,
+                      enum xf_switching switching, struct xf_process *process)
+{
+	const struct xf_sample *sample = &record->sample;
+	bool control = sample->domid == XF_DOMID_CONTROL;
+
+	if (!find_task(tasks->recording, record, process))
+		return control && xf_processes_running(tasks->processes, sample->vcpu, sample->tsc,
+		                                       switching, process);
+	if (control && process->pid)
+		xf_processes_describe(tasks->processes, sample->tsc, process);
+	return true;
+}
