@@ -109,8 +109,12 @@ enum xf_nmi xf_recognise_nmi(struct xf_pcpu *self);
 /* capture.c. Context: NMI. Takes a sample where the NMI is ours. Return: 1 if it was, else 0. */
 xen_nmi_callback_t xf_capture_nmi;
 
-/* emit.c. Context: softirq, on the pCPU whose samples they are. */
-void xf_emit_softirq(void);
+/* emit.c. Context: softirq. What Xen calls in place of its own handler for timers, which it calls.
+ */
+xen_softirq_handler_t xf_timer_softirq;
+/* Context: softirq, on the pCPU whose samples they are. Emits what waits; @entry is what RSP was
+ * when the softirq's handler began, 0: it did not begin on Xen's way to a guest. */
+__attribute__((noinline)) void xf_emit_softirq(uint64_t entry);
 /* Context: softirq. Writes @bytes bytes at @content as trace records of @kind, a part each. */
 void xf_emit_parts(uint32_t kind, uint32_t sequence, const void *content, uint32_t bytes);
 /* Context: not NMI; any pCPU. Writes a control record of @nr words into this pCPU's trace buffer.

@@ -4,8 +4,9 @@
  * trace records and hand them to Xen. Xen's trace function takes this pCPU's trace lock with
  * interrupts off; only code of this pCPU that is not in an NMI ever takes it.
  *
- * We share the softirq in which Xen kicks a vCPU out of its guest. Xen's own handler for it does
- * nothing, since the exit is the purpose, so ours replaces it wholly.
+ * We share the softirq of Xen's timers, since it comes before that of the scheduler: the vCPU of a
+ * sample is still the current one, unless Xen was in the middle of leaving it. Xen's own handler
+ * goes on after ours; asked for once too often, it finds no timer that is due.
  */
 #include "peek.h"
 
@@ -67,9 +68,8 @@ static void emit(struct xf_slot *slot, uint64_t entry)
 	xf_emit_parts(XF_TRACE_SAMPLE, slot->head.sequence, &slot->head, slot->head.bytes);
 }
 
-void xf_emit_softirq(void)
+void xf_emit_softirq(uint64_t entry)
 {
-	uint64_t entry = xf_machine_entry_stack_pointer();
 	uint32_t cpu = xf_peek_processor_id(xf_peek_own_stack());
 	struct xf_pcpu *self;
 	unsigned int turns;
@@ -87,6 +87,12 @@ void xf_emit_softirq(void)
 		emit(&self->slots[tail % XF_SLOTS], entry);
 		__atomic_store_n(&self->tail, tail + 1, __ATOMIC_RELEASE);
 	}
+}
+
+void xf_timer_softirq(void)
+{
+	xf_emit_softirq(xf_machine_entry_stack_pointer());
+	xen_timer_softirq_action();
 }
 
 void xf_emit_control(enum xf_control kind, const uint32_t *words, unsigned int nr)

@@ -287,17 +287,17 @@ static const struct xf_agent_task *find_task(uint16_t domid)
 	return (void *)0;
 }
 
-/* What an HVM guest's per-CPU data lie at: its processor's kind has left GS where Xen finds it. */
+/* What an HVM guest's per-CPU data lie at: its processor's kind has left GS where Xen finds it. On
+ * its first instructions a kernel still has the process's. */
 static uint64_t hvm_gs_base(const void *vcpu, bool user)
 {
 	struct xen_segment_register gs = {0};
 
 	if (!(xf_config.guest_readers & XF_READS_HVM_GS))
 		return 0;
-	if (user)
-		return xen_hvm_get_reg(vcpu, XEN_MSR_SHADOW_GS_BASE);
-	xen_hvm_get_segment_register(vcpu, XEN_SEGMENT_GS, &gs);
-	return gs.base;
+	if (!user)
+		xen_hvm_get_segment_register(vcpu, XEN_SEGMENT_GS, &gs);
+	return gs.base >= KERNEL_HALF ? gs.base : xen_hvm_get_reg(vcpu, XEN_MSR_SHADOW_GS_BASE);
 }
 
 /* Reads what the task is that the CPU with this GS @base runs. Return: whether that is known. */

@@ -346,7 +346,7 @@ static bool close_books(uint32_t target)
 	if (__atomic_load_n(&pcpu->kicked, __ATOMIC_SEQ_CST) || pcpu->late)
 		pcpu->lost_nmi++;
 	if (xf_peek_online(target))
-		xf_emit_softirq();
+		xf_emit_softirq(0);
 	report_idle(target);
 	report_statistics(target, XF_STATISTICS_FINAL);
 	return true;

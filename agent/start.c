@@ -65,14 +65,15 @@ static bool watchdog_is_known(void)
 	return !msr || msr == XEN_MSR_K7_PERFCTR0 || msr == XEN_MSR_P6_PERFCTR0;
 }
 
-/* The number under which Xen has registered its vCPU kick. Return: MAX_SOFTIRQS where it has not.
+/* The number under which Xen has registered its timers' handler. Return: MAX_SOFTIRQS where it has
+ * not.
  */
 static uint32_t find_softirq(void)
 {
 	uint32_t number;
 
 	for (number = 0; number < MAX_SOFTIRQS; number++)
-		if (xen_softirq_handlers[number] == xen_vcpu_kick_softirq)
+		if (xen_softirq_handlers[number] == xen_timer_softirq_action)
 			break;
 	return number;
 }
@@ -99,14 +100,14 @@ enum xf_refusal xf_start(void)
 		return XF_REFUSAL_SOFTIRQ;
 	if (!change_nmi_callback(NULL, xf_capture_nmi))
 		return XF_REFUSAL_NMI_TAKEN;
-	open_softirq(xf_agent.softirq, xf_emit_softirq);
+	open_softirq(xf_agent.softirq, xf_timer_softirq);
 	return XF_REFUSAL_NONE;
 }
 
 static void give_back_softirq(void)
 {
-	if (xen_softirq_handlers[xf_agent.softirq] == xf_emit_softirq)
-		open_softirq(xf_agent.softirq, xen_vcpu_kick_softirq);
+	if (xen_softirq_handlers[xf_agent.softirq] == xf_timer_softirq)
+		open_softirq(xf_agent.softirq, xen_timer_softirq_action);
 }
 
 void xf_finish(void)

@@ -61,7 +61,9 @@ void send_IPI_mask(const unsigned long *mask, int vector);
 void open_softirq(int number, xen_softirq_handler_t *handler);
 void raise_softirq(unsigned int number);
 extern xen_softirq_handler_t *xen_softirq_handlers[]; /* common/softirq.c#softirq_handlers */
-xen_softirq_handler_t xen_vcpu_kick_softirq;          /* arch/x86/domain.c#vcpu_kick_softirq */
+/* common/timer.c#timer_softirq_action: runs this CPU's timers that are due, if any are. Context:
+ * softirq. */
+xen_softirq_handler_t xen_timer_softirq_action;
 
 /* Tracing (xen/trace.h). Either may be missing; the tool then binds both to the other one. */
 void xen_trace_cycles(uint32_t event, _Bool cycles, unsigned int bytes, const void *data);

@@ -66,7 +66,7 @@ enum xf_refusal {
 	XF_REFUSAL_NONE = 0,
 	XF_REFUSAL_IDLE_VCPU = 1, /* idle_vcpu[] does not look like vCPUs with these offsets */
 	XF_REFUSAL_STACK = 2,     /* no cpu_info where it was said to be */
-	XF_REFUSAL_SOFTIRQ = 3,   /* the kick softirq is not in Xen's table */
+	XF_REFUSAL_SOFTIRQ = 3,   /* the timers' softirq is not in Xen's table */
 	XF_REFUSAL_NMI_TAKEN = 4, /* somebody else holds the NMI callback */
 	XF_REFUSAL_ONE_PCPU = 5,  /* nobody is there to send the NMI */
 	XF_REFUSAL_NO_LEASE = 6,  /* tracing is off or the event mask is not ours */

@@ -7,6 +7,11 @@
 /* Of Linux's stacks for tasks on x86-64. */
 #define KERNEL_BYTES 16384u
 
+/* Stacks on which kernels are entered (Documentation/arch/x86/x86_64/mm.rst): they say nothing, and
+ * no task is switched to on them. */
+#define ENTRY_STACKS     0xfffffe0000000000ull
+#define ENTRY_STACKS_END 0xfffffe8000000000ull
+
 /* Linux's PID_MAX_LIMIT: numbers are below it. */
 #define NUMBERS_END 0x400000u
 
@@ -30,7 +35,8 @@ static bool is_on_stack(const struct xf_guest_pieces *pieces, uint64_t stack)
 
 	for (unsigned int i = 0; i < pieces->nr; i++) {
 		xf_guest_pieces_read(pieces, i, &piece);
-		if (piece.stack.mode != XF_GUEST_KERNEL)
+		if (piece.stack.mode != XF_GUEST_KERNEL ||
+		    (piece.stack.rsp >= ENTRY_STACKS && piece.stack.rsp < ENTRY_STACKS_END))
 			continue;
 		in_kernel = true;
 		if (piece.stack.rsp - stack < KERNEL_BYTES)

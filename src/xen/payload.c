@@ -33,9 +33,9 @@ static const struct {
          {"arch/x86/nmi.c#nmi_perfctr_msr", "nmi.c#nmi_perfctr_msr", "nmi_perfctr_msr"}},
         {"xen_softirq_handlers",
          {"common/softirq.c#softirq_handlers", "softirq.c#softirq_handlers", "softirq_handlers"}},
-        {"xen_vcpu_kick_softirq",
-         {"arch/x86/domain.c#vcpu_kick_softirq", "domain.c#vcpu_kick_softirq",
-          "vcpu_kick_softirq"}},
+        {"xen_timer_softirq_action",
+         {"common/timer.c#timer_softirq_action", "timer.c#timer_softirq_action",
+          "timer_softirq_action"}},
         {"xen_tb_event_mask",
          {"common/trace.c#tb_event_mask", "trace.c#tb_event_mask", "tb_event_mask"}},
         {"xen_copy_from_guest_pv", {"copy_from_guest_pv"}},
@@ -47,12 +47,12 @@ static const struct {
         {"xen_trace", {"trace", "__trace_var"}},
 };
 
-/* What a Xen may do without: xf_agent_config.guest_readers says so, and they are never called. What
- * does nothing is bound in their place. */
+/* What a Xen may do without: xf_agent_config.guest_readers says so, and they are never called. Some
+ * function has to be bound in their place. */
 static const char *const optional[] = {"xen_copy_from_guest_pv", "xen_copy_from_guest_hvm",
                                        "xen_hvm_get_segment_register", "xen_hvm_get_reg",
                                        "xen_toggle_guest_pt"};
-#define DOES_NOTHING "xen_vcpu_kick_softirq"
+#define IN_THEIR_PLACE "xen_trace"
 
 struct section {
 	char name[48];
@@ -227,7 +227,7 @@ static const struct xf_symbol *find_in_xen(const struct xf_symbols *symbols, con
 {
 	const struct xf_symbol *found = find_alias(symbols, name);
 
-	return found || !is_optional(name) ? found : find_alias(symbols, DOES_NOTHING);
+	return found || !is_optional(name) ? found : find_alias(symbols, IN_THEIR_PLACE);
 }
 
 /* Binds what the agent leaves open: its per-pCPU array to @pcpus_section, the rest to Xen's. */

@@ -10,9 +10,8 @@
 #include "internal.h"
 #include "variables.h"
 
-#define TIMER_SOFTIRQ 0u
-#define MAX_EVENTS    4096u
-#define MAX_NESTING   6u
+#define MAX_EVENTS  4096u
+#define MAX_NESTING 6u
 
 struct fake_xen fake;
 struct fake_pcpu fake_pcpus[FAKE_MAX_PCPUS];
@@ -204,18 +203,14 @@ void fake_set_online(unsigned int cpu, bool online)
 
 xen_softirq_handler_t *xen_softirq_handlers[16];
 
-void xen_vcpu_kick_softirq(void)
-{
-}
-
-static void timer_softirq(void)
+void xen_timer_softirq_action(void)
 {
 	fake_timers_run(fake_number(fake.self));
 }
 
 void raise_softirq(unsigned int number)
 {
-	if (!fake.self || number != FAKE_KICK_SOFTIRQ)
+	if (!fake.self || number != FAKE_TIMER_SOFTIRQ)
 		fake_fail("softirq %u is raised", number);
 	fake.self->softirqs |= 1u << number;
 }
@@ -223,7 +218,7 @@ void raise_softirq(unsigned int number)
 void open_softirq(int number, xen_softirq_handler_t *handler)
 {
 	fake_caller("open_softirq");
-	if (number != (int)FAKE_KICK_SOFTIRQ)
+	if (number != (int)FAKE_TIMER_SOFTIRQ)
 		fake_fail("the handler of softirq %d is changed", number);
 	fake_pause(0);
 	xen_softirq_handlers[number] = handler;
@@ -232,7 +227,7 @@ void open_softirq(int number, xen_softirq_handler_t *handler)
 
 bool fake_softirq_is_xens(void)
 {
-	return xen_softirq_handlers[FAKE_KICK_SOFTIRQ] == xen_vcpu_kick_softirq;
+	return xen_softirq_handlers[FAKE_TIMER_SOFTIRQ] == xen_timer_softirq_action;
 }
 
 static bool may_run_softirqs(const struct fake_pcpu *pcpu)
@@ -352,7 +347,7 @@ bool fake_step(int64_t limit)
 	fake.now = choice.time;
 	switch (choice.kind) {
 	case TIMER:
-		fake_pcpus[choice.index].softirqs |= 1u << TIMER_SOFTIRQ;
+		fake_pcpus[choice.index].softirqs |= 1u << FAKE_TIMER_SOFTIRQ;
 		fake_run_softirqs(choice.index);
 		break;
 	case NMI:
@@ -548,7 +543,7 @@ void fake_unload(void)
 {
 	rendezvous(xf_hook_unload);
 	fake.unloaded = true;
-	if (xen_softirq_handlers[FAKE_KICK_SOFTIRQ] == xf_emit_softirq)
+	if (xen_softirq_handlers[FAKE_TIMER_SOFTIRQ] == xf_timer_softirq)
 		fake_fail("the softirq's handler is the agent's after it was unloaded");
 	if (xen_nmi_callback == xf_capture_nmi)
 		fake_fail("the NMI slot points to the agent after it was unloaded");
@@ -593,8 +588,7 @@ void fake_start(unsigned int nr, uint64_t seed)
 	memset(&xf_agent, 0, sizeof(xf_agent));
 	memset(xf_masks, 0, sizeof(xf_masks));
 	memset(xen_softirq_handlers, 0, sizeof(xen_softirq_handlers));
-	xen_softirq_handlers[TIMER_SOFTIRQ] = timer_softirq;
-	xen_softirq_handlers[FAKE_KICK_SOFTIRQ] = xen_vcpu_kick_softirq;
+	xen_softirq_handlers[FAKE_TIMER_SOFTIRQ] = xen_timer_softirq_action;
 	xen_nmi_callback = NULL;
 	xen_saved_nmi_callback = NULL;
 	nr_events = 0;

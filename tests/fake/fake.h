@@ -33,7 +33,7 @@
 #define FAKE_STGI           (FAKE_TEXT + 0x7777)
 #define FAKE_IDLE_RETURN    (FAKE_TEXT + 0x4321)
 #define FAKE_IDLE_SLOT      0x48u
-#define FAKE_KICK_SOFTIRQ   8u
+#define FAKE_TIMER_SOFTIRQ  0u
 /* Where Xen's call of do_softirq on the way to a guest returns to. */
 #define FAKE_SOFTIRQ_RETURN (FAKE_TEXT + 0x6666)
 #define FAKE_SOFTIRQ_DEPTH  56u
@@ -153,7 +153,7 @@ void fake_set_trace_limit(size_t bytes);
 const uint8_t *fake_take_trace(unsigned int cpu, size_t *size);
 
 /* Softirqs. */
-bool fake_softirq_is_xens(void); /* the kick softirq has Xen's own handler */
+bool fake_softirq_is_xens(void); /* the timers' softirq has Xen's own handler */
 void fake_run_softirqs(unsigned int cpu);
 
 /* Live patching. xf_config is filled in as the tool does, for @frequency. */

@@ -129,13 +129,13 @@ nmi_callback() {
 }
 
 softirq_is_xens() {
-	local handlers kick i
+	local handlers timers i
 	handlers=$(xen_symbol 'common/softirq.c#softirq_handlers')
-	kick=$(xen_symbol 'arch/x86/domain.c#vcpu_kick_softirq')
+	timers=$(xen_symbol 'common/timer.c#timer_softirq_action')
 	for i in $(seq 0 12); do
-		[ "$(xen_word "$(printf '%x' $((0x$handlers + i * 8)))")" != "$kick" ] || return 0
+		[ "$(xen_word "$(printf '%x' $((0x$handlers + i * 8)))")" != "$timers" ] || return 0
 	done
-	echo "vcpu_kick_softirq is not in Xen's table"
+	echo "timer_softirq_action is not in Xen's table"
 	return 1
 }
 

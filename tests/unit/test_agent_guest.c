@@ -459,6 +459,18 @@ static void the_task_that_a_kernel_runs_is_told(void **state)
 	is_the_task();
 }
 
+/* The first instructions of a kernel, before it has changed GS. */
+static void a_kernel_that_still_has_a_processs_gs_is_known_by_the_other_one(void **state)
+{
+	(void)state;
+	map_all();
+	put_task();
+	fake_guest_set_gs(0x7f0000001000, GS_BASE);
+	fake_set_hvm(DOMID, true, 0x1000);
+	sample(KERNEL_RIP, KERNEL_END - 408);
+	is_the_task();
+}
+
 /* An HVM guest's kernel lies in the page tables that its processes have, a PV guest's does not. */
 static void in_a_process_the_kernels_gs_is_the_other_one(void **state)
 {
@@ -572,6 +584,8 @@ int main(void)
 	        cmocka_unit_test_setup(in_a_process_the_kernels_gs_is_the_other_one, set_up),
 	        cmocka_unit_test_setup(a_pv_kernel_that_runs_at_a_processs_address_is_no_process,
 	                               set_up),
+	        cmocka_unit_test_setup(
+	                a_kernel_that_still_has_a_processs_gs_is_known_by_the_other_one, set_up),
 	        cmocka_unit_test_setup(no_task_is_told_of_a_domain_whose_linux_is_not_known,
 	                               set_up),
 	        cmocka_unit_test_setup(a_task_that_is_nowhere_is_not_told, set_up),
