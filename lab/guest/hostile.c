@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A guest's whole kernel, PV or PVH: it enters Xen without end with a stack pointer that is
- * anything but a stack's, on page tables that lead nowhere and change meanwhile. Nothing interrupts
- * it, since it asks for no events: it needs no stack but between two attacks.
+ * anything but a stack's, and per-CPU data (GS) anywhere, on page tables that lead nowhere and
+ * change meanwhile. Nothing interrupts it, since it asks for no events: it needs no stack but
+ * between two attacks.
  *
  * Its command line: hexadecimal, where Xen's stacks begin. A PV guest has two vCPUs: the second
  * changes the value that the first one loads, and the page tables under it.
@@ -25,6 +26,10 @@ enum {
 	STACK = 8192,
 	TABLE = 512,
 };
+
+/* AMD APM volume 2, appendix A. */
+#define MSR_GS_BASE        0xc0000101u
+#define MSR_KERNEL_GS_BASE 0xc0000102u
 
 #define ALIGNED __attribute__((aligned(HOSTILE_PAGE)))
 
@@ -137,6 +142,14 @@ static void take_arguments(const char *text)
 	}
 }
 
+/* Where a Linux would have its CPU's own data: anything that GS takes. */
+static uint64_t hostile_gs(void)
+{
+	uint64_t value = hostile_value(&attacker.random, &aim);
+
+	return (uint64_t)((int64_t)(value << 16) >> 16);
+}
+
 /* ---- PV ----------------------------------------------------------------------------------------
  */
 
@@ -182,6 +195,7 @@ __attribute__((used, noreturn)) void pv_main(const start_info_t *info)
 	attacker.random = 42;
 	for (;;) {
 		attacker.target = hostile_value(&attacker.random, &aim);
+		hypercall(__HYPERVISOR_set_segment_base, SEGBASE_GS_KERNEL, hostile_gs(), 0);
 		attack(&attacker,
 		       hostile_draw(&attacker.random) % 16 ? attack_syscall : attack_yield, TURNS);
 	}
@@ -208,6 +222,13 @@ static uint64_t nowhere(uint64_t *random)
 	}
 }
 
+static void write_msr(uint32_t number, uint64_t value)
+{
+	__asm__ volatile("wrmsr"
+	                 :
+	                 : "c"(number), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)));
+}
+
 __attribute__((used, noreturn)) void pvh_main(const struct hvm_start_info *info)
 {
 	take_arguments((const char *)info->cmdline_paddr);
@@ -222,6 +243,8 @@ __attribute__((used, noreturn)) void pvh_main(const struct hvm_start_info *info)
 		}
 		__asm__ volatile("mov %0, %%cr3" : : "r"(page_tables) : "memory");
 		attacker.target = hostile_value(&attacker.random, &aim);
+		write_msr(MSR_GS_BASE, hostile_gs());
+		write_msr(MSR_KERNEL_GS_BASE, hostile_gs());
 		attack(&attacker, attack_exits, TURNS);
 	}
 }
