@@ -38,7 +38,7 @@ struct xf_profile_options {
 	bool by_domain;     /* lowest frames: the domain ... */
 	bool by_vcpu;       /* ... its vCPU ... */
 	bool by_pcpu;       /* ... and the pCPU that it ran on */
-	bool processes;     /* above them the control domain's processes, by name ... */
+	bool processes;     /* above them processes, where they are recorded, by name ... */
 	bool by_process;    /* ... and by number: each on its own */
 	const char *domain; /* only this domain (name, number or "Idle"); NULL: all */
 	uint32_t pcpu;      /* only this pCPU; XF_ANY_PCPU: all */
@@ -69,8 +69,8 @@ struct xf_profile_counts {
 	uint64_t user;              /* a process called the kernel, or was running; of it ... */
 	uint64_t user_unknown;      /* all is known that it is there, or ... */
 	uint64_t user_incomplete;   /* outer frames are missing */
-	uint64_t processes; /* the control domain's, where processes were recorded; of these: */
-	uint64_t process_unknown; /* it is not known whose */
+	uint64_t processes;         /* of domains whose processes were recorded; of these: */
+	uint64_t process_unknown;   /* it is not known whose */
 };
 
 /* The samples of one vCPU on one pCPU. Idle time is in the idle domain's vCPUs. */
