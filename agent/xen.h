@@ -99,7 +99,7 @@ struct xen_segment_register {
 void xen_hvm_get_segment_register(const void *vcpu, unsigned int segment,
                                   struct xen_segment_register *value);
 uint64_t xen_hvm_get_reg(const void *vcpu, unsigned int msr);
-#define XEN_SEGMENT_GS         5u          /* x86_emulate.h enum x86_segment */
+#define XEN_SEGMENT_GS         5u          /* enum x86_segment, of its instruction emulator */
 #define XEN_MSR_GS_BASE        0xc0000101u /* AMD APM volume 2, appendix A */
 #define XEN_MSR_SHADOW_GS_BASE 0xc0000102u
 

@@ -727,7 +727,7 @@ static void find_vcpu_flags(const struct xf_code *code, const struct xf_symbols 
 	                : 0;
 }
 
-/* Xen's hvm_get_reg() knows the shadow GS base since that has no accessor of its own any more
+/* Xen's hvm_get_reg knows the shadow GS base since that has no accessor of its own any more
  * (4.17); before that, it crashes the domain (hvm/svm/svm.c, hvm/vmx/vmx.c). */
 static bool finds_hvm_gs(const struct xf_symbols *symbols)
 {

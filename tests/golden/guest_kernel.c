@@ -2,6 +2,7 @@
 #include "guest_kernel.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,22 @@ int guest_kernel_write_stacks(struct xf_recording_writer *writer, const char *st
 	if (code || without_mark(stack)[0] == 'k')
 		return code;
 	return write_user_stack(writer, user, sequence, pcpu);
+}
+
+int guest_kernel_write_task(struct xf_recording_writer *writer, const char *task, uint32_t sequence,
+                            uint16_t pcpu)
+{
+	struct xf_guest_task written = {.sequence = sequence,
+	                                .bytes = sizeof(written),
+	                                .mode = XF_GUEST_TASK,
+	                                .pcpu = pcpu,
+	                                .task = TASK_END + 0x1000,
+	                                .stack = TASK_END - 0x4000};
+	char *name;
+
+	written.pid = written.tgid = (uint32_t)strtoul(task, &name, 10);
+	snprintf(written.comm, sizeof(written.comm), "%s", name + 1);
+	return xf_recording_write_guest_task(writer, &written);
 }
 
 static int write_symbols(struct xf_recording_writer *writer)

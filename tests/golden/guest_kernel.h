@@ -26,4 +26,9 @@ uint64_t guest_kernel_rip(const char *stack);
 int guest_kernel_write_stacks(struct xf_recording_writer *writer, const char *stack,
                               const char *user, uint32_t sequence, uint16_t pcpu);
 
+/* Writes what the kernel says of the task that it runs, "PID:NAME", on that sample's stack. Return:
+ * as the writer. */
+int guest_kernel_write_task(struct xf_recording_writer *writer, const char *task, uint32_t sequence,
+                            uint16_t pcpu);
+
 #endif

@@ -128,6 +128,7 @@ struct run {
 	const char *stack;
 	const char *guest; /* the guest's own, as guest_kernel.h has it; NULL: not captured */
 	const char *user;  /* the process's, as user_program.h has it; NULL: nothing known of it */
+	const char *task;  /* what the kernel said of it, as guest_kernel.h has it; NULL: nothing */
 };
 
 #define HYPERCALL "lstar_enter>pv_hypercall>"
@@ -232,7 +233,8 @@ static const struct run guests[] = {
         {0},
 };
 
-/* From the program's first function into Xen, of two processes, and what cannot be known. */
+/* From the program's first function into Xen, of two processes, and what cannot be known; another
+ * domain's, as its kernel names them. */
 static const struct run processes[] = {
         {41, 0, 0, 0, 0, HYPERCALL "do_event_channel_op>evtchn_send>vcpu_kick",
          SYSTEM_CALL "__x64_sys_ioctl>evtchn_ioctl [xen_evtchn]>xen_hypercall_pv",
@@ -248,7 +250,11 @@ static const struct run processes[] = {
          "k:secondary_startup_64>cpu_startup_entry>do_idle>xen_safe_halt>xen_hypercall_pv", "0:"},
         {12, 0, 0, 0, 0, "@user", "u:"},
         {33, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@kernel",
-         SYSTEM_CALL "ksys_read>vfs_read"},
+         SYSTEM_CALL "ksys_read>vfs_read", .task = "812:nginx"},
+        {14, 1, 0, 1, 0, EXIT "vlapic_ipi>vcpu_kick",
+         SYSTEM_CALL "ksys_write>vfs_write>eventfd_write", .task = "97:\xe2\x80\xaeworker/1:2"},
+        {5, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user", "u:", .task = "812:nginx"},
+        {3, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user", "u:"},
         {110, 0, 0, 0, 0, "@idle"},
         {0},
 };
@@ -539,9 +545,10 @@ static int write_run(struct xf_recording_writer *writer, const struct run *run, 
 
 		sample->sequence = i;
 		sample->tsc = tsc + i * (TSC_HZ / 99);
-		code = run->guest ? guest_kernel_write_stacks(writer, run->guest, run->user, i,
-		                                              run->pcpu)
-		                  : 0;
+		code = run->task ? guest_kernel_write_task(writer, run->task, i, run->pcpu) : 0;
+		if (!code && run->guest)
+			code = guest_kernel_write_stacks(writer, run->guest, run->user, i,
+			                                 run->pcpu);
 		if (!code)
 			code = xf_recording_write_sample(writer, sample);
 		if (code)
@@ -676,8 +683,10 @@ static int write_scenario(struct xf_recording_writer *writer, const struct scena
 	}
 	if (scenario->runs == guests || scenario->runs == processes)
 		write_kernels(writer);
-	if (scenario->runs == processes)
+	if (scenario->runs == processes) {
+		xf_recording_write_info(writer, "tasks", "1");
 		user_program_write(writer, START, TSC_HZ);
+	}
 	for (const struct run *run = scenario->runs; run->count; run++) {
 		if (scenario->runs == processes && run->guest && !run->domid)
 			user_program_switch(writer, run->vcpu, tsc - START, TSC_HZ, run->user);

@@ -73,7 +73,7 @@ static void sample(struct xf_record_guest_kernels *kernels, uint16_t domid, uint
 	const uint8_t *text = image->bytes + image->sections[SECTION_TEXT].sh_offset;
 	struct xf_sample taken = {.domid = domid, .tsc = tsc};
 	struct piece piece = {.stack = {.mode = XF_GUEST_KERNEL, .bytes = XF_GUEST_HEAD_BYTES}};
-	const struct xf_guest_stack *pieces[1] = {&piece.stack};
+	const struct xf_sample_guest guest = {.stacks = {&piece.stack}, .nr = 1};
 	unsigned int nr = 0;
 
 	for (uint64_t at = 0; at + 5 < TABLES_TEXT && nr < 150; at++)
@@ -82,7 +82,7 @@ static void sample(struct xf_record_guest_kernels *kernels, uint16_t domid, uint
 			nr++;
 		}
 	piece.stack.bytes += nr * 8;
-	xf_record_guest_kernels_take(kernels, &taken, pieces, 1);
+	xf_record_guest_kernels_take(kernels, &taken, &guest);
 	free(image);
 }
 
@@ -243,6 +243,37 @@ static void two_domains_with_one_kernel_have_each_its_slide(void **state)
 	close_written(&written);
 }
 
+static void tasks_are_told_of_domains_whose_image_has_their_layout(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct xf_agent_config config = {0};
+	struct xf_kernel *kernel;
+	struct written written;
+
+	(void)state;
+	look(kernels, &web, 10);
+	xf_record_guest_kernels_add_tasks(kernels, &config);
+	assert_int_equal(config.nr_tasks, 0);
+	assert_non_null(strstr(told, "processes of web will be without names"));
+	told[0] = '\0';
+	kernel = &kernels->images[0].image.kernel;
+	kernel->has_task_layout = true;
+	kernel->task_layout = (struct xf_task_layout){.current = 0x1fbc0, .pid = 0x9a0};
+	xf_record_guest_kernels_add_tasks(kernels, &config);
+	assert_string_equal(told, "");
+	assert_int_equal(config.nr_tasks, 1);
+	assert_int_equal(config.tasks[0].domid, 1);
+	assert_int_equal(config.tasks[0].current, 0x1fbc0);
+	assert_int_equal(config.tasks[0].pid, 0x9a0);
+	kernel->task_layout.slides = true;
+	config.nr_tasks = 0;
+	xf_record_guest_kernels_add_tasks(kernels, &config);
+	assert_int_equal(config.nr_tasks, 0);
+	assert_non_null(strstr(told, "since Linux 6.15"));
+	finish(kernels, &written);
+	close_written(&written);
+}
+
 static void a_rebooted_guest_has_a_slide_of_its_own(void **state)
 {
 	struct xf_record_guest_kernels *kernels = start();
@@ -354,6 +385,7 @@ int main(void)
 	        cmocka_unit_test(another_kernels_image_gives_no_names),
 	        cmocka_unit_test(without_samples_there_is_no_proof),
 	        cmocka_unit_test(two_domains_with_one_kernel_have_each_its_slide),
+	        cmocka_unit_test(tasks_are_told_of_domains_whose_image_has_their_layout),
 	        cmocka_unit_test(a_rebooted_guest_has_a_slide_of_its_own),
 	        cmocka_unit_test(a_domid_that_is_used_again_does_not_inherit),
 	        cmocka_unit_test(samples_from_before_a_domain_was_seen_are_not_its),
