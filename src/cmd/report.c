@@ -44,7 +44,8 @@ static bool take_views(void *request, const char *value)
 	} views[] = {
 	        {"summary", XF_REPORT_SUMMARY},    {"domain", XF_REPORT_SUMMARY},
 	        {"function", XF_REPORT_FUNCTIONS}, {"vcpu", XF_REPORT_VCPUS},
-	        {"pcpu", XF_REPORT_PCPUS},         {"kind", XF_REPORT_KINDS},
+	        {"pcpu", XF_REPORT_PCPUS},         {"process", XF_REPORT_PROCESSES},
+	        {"kind", XF_REPORT_KINDS},
 	};
 	struct xf_report_options *report = report_of(request);
 	char *copy = strdup(value);
@@ -63,10 +64,11 @@ static bool take_views(void *request, const char *value)
 	}
 	free(copy);
 	if (!good)
-		xf_complain(0,
-		            "--by wants summary, function, domain, vcpu, pcpu or kind, several"
-		            " of them with commas; not '%s'",
-		            value);
+		xf_complain(
+		        0,
+		        "--by wants summary, function, domain, vcpu, pcpu, process or kind, several"
+		        " of them with commas; not '%s'",
+		        value);
 	return good;
 }
 
@@ -153,7 +155,7 @@ static bool take_lines(void *request, const char *value)
 static const struct xf_option options[] = {
         XF_VIEW_INPUT,
         {"output", 'o', "FILE", "where to write (default: standard output)", take_output},
-        {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu,kind", take_views},
+        {"by", 0, "LIST", "views: summary,function,domain,vcpu,pcpu,process,kind", take_views},
         {"call-graph", 'g', "WAY", "call tree: caller (outermost first) or callee", take_graph},
         {"callers", 0, "NAME", "who calls this function", take_callers},
         {"callees", 0, "NAME", "whom this function calls", take_callees},

@@ -91,6 +91,10 @@ static void write_row(struct view *view, const struct xf_breakdown_row *row,
 		return;
 	}
 	xf_text_write(view->out, name_of(view, row->domain), "");
+	if (row->process.index) {
+		fputs(": ", view->out);
+		xf_text_write(view->out, name_of(view, row->process), "");
+	}
 	if (by == XF_BY_VCPU)
 		fprintf(view->out, " vCPU %" PRIu32, row->number);
 	fputc('\n', view->out);
@@ -103,6 +107,7 @@ static int write_rows(struct view *view, enum xf_breakdown_by by, const char *ti
 	        [XF_BY_VCPU] = "   Guest     Xen    Idle  vCPU",
 	        [XF_BY_PCPU] = "   Guest     Xen    Idle  pCPU",
 	        [XF_BY_KIND] = "  Kind",
+	        [XF_BY_PROCESS] = "   Guest     Xen    Idle  Process",
 	};
 	struct xf_breakdown_row *rows;
 	size_t nr;
@@ -318,6 +323,8 @@ static int write_views(struct view *view)
 		code = write_rows(view, XF_BY_VCPU, "By vCPU");
 	if (!code && views & XF_REPORT_PCPUS)
 		code = write_rows(view, XF_BY_PCPU, "By pCPU");
+	if (!code && views & XF_REPORT_PROCESSES)
+		code = write_rows(view, XF_BY_PROCESS, "By process");
 	if (!code && views & XF_REPORT_KINDS)
 		code = write_rows(view, XF_BY_KIND, "By what was running");
 	if (!code && views & XF_REPORT_CALLERS_FIRST)

@@ -22,10 +22,11 @@ enum xf_report_view {
 	XF_REPORT_KINDS = 1 << 4,         /* by what was running: Xen, a guest, nothing ... */
 	XF_REPORT_CALLERS_FIRST = 1 << 5, /* the call tree from the outermost frames */
 	XF_REPORT_CALLEES_FIRST = 1 << 6, /* the same from the innermost ones */
+	XF_REPORT_PROCESSES = 1 << 8,
 };
 
 struct xf_report_options {
-	unsigned int views;   /* enum xf_report_view, in that order */
+	unsigned int views;   /* enum xf_report_view */
 	const char *callers;  /* who calls the function of this name; NULL: nobody asks */
 	const char *callees;  /* whom it calls */
 	const char *function; /* both, and its own share */

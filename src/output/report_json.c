@@ -98,9 +98,15 @@ static void write_row(struct json *json, enum xf_breakdown_by by,
 		return;
 	if (by == XF_BY_KIND)
 		fprintf(json->out, "\"kind\":\"%s\",", xf_frame_kind_name(row->kind));
-	if (by == XF_BY_DOMAIN || by == XF_BY_VCPU) {
+	if (by == XF_BY_DOMAIN || by == XF_BY_VCPU || by == XF_BY_PROCESS) {
 		fputs("\"domain\":", json->out);
 		xf_text_write_json(json->out, xf_calltree_name(json->profile->tree, row->domain));
+		comma(json);
+	}
+	if (by == XF_BY_PROCESS) {
+		write_text(json, "process",
+		           row->process.index ? xf_calltree_name(json->profile->tree, row->process)
+		                              : NULL);
 		comma(json);
 	}
 	if (by == XF_BY_VCPU || by == XF_BY_PCPU)
@@ -417,6 +423,8 @@ static int write_views(struct json *json)
 		code = write_rows(json, XF_BY_VCPU, "vcpus");
 	if (!code && views & XF_REPORT_PCPUS)
 		code = write_rows(json, XF_BY_PCPU, "pcpus");
+	if (!code && views & XF_REPORT_PROCESSES)
+		code = write_rows(json, XF_BY_PROCESS, "processes");
 	if (!code && views & XF_REPORT_KINDS)
 		code = write_rows(json, XF_BY_KIND, "kinds");
 	if (!code && views & XF_REPORT_CALLERS_FIRST)

@@ -12,10 +12,12 @@ static int compare_keys(const void *left, const void *right)
 
 	if (a->domain.index != b->domain.index)
 		return a->domain.index < b->domain.index ? -1 : 1;
+	if (a->process.index != b->process.index)
+		return a->process.index < b->process.index ? -1 : 1;
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Adds up neighbours that are the same domain and number. Return: how many are left. */
+/* Adds up neighbours that are the same domain, process and number. Return: how many are left. */
 static size_t merge_rows(struct xf_breakdown_row *rows, size_t nr)
 {
 	size_t last = 0;
@@ -56,10 +58,30 @@ static struct xf_breakdown_row row_of(const struct xf_profile *profile,
 	return row;
 }
 
-static size_t count_kinds(const struct xf_calltree *tree, struct xf_breakdown_row *rows)
+/* A row for each group of @profile's. Return: 0 and *@nr of them, to be freed; -ENOMEM. */
+static int list_groups(const struct xf_profile *profile, enum xf_breakdown_by by,
+                       struct xf_breakdown_row **made, size_t *nr)
 {
-	size_t nr = 0;
+	struct xf_breakdown_row *rows = calloc(profile->nr_groups + 1, sizeof(*rows));
 
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->nr_groups; i++)
+		rows[i] = row_of(profile, &profile->groups[i], by);
+	*made = rows;
+	*nr = profile->nr_groups;
+	return 0;
+}
+
+/* A row for each kind that there are samples of; likewise. */
+static int count_kinds(const struct xf_calltree *tree, struct xf_breakdown_row **made, size_t *nr)
+{
+	struct xf_breakdown_row *rows = calloc(XF_FRAME_KINDS, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	*made = rows;
+	*nr = 0;
 	for (size_t kind = 0; kind < XF_FRAME_KINDS; kind++)
 		rows[kind] = (struct xf_breakdown_row){.kind = (enum xf_frame_kind)kind};
 	for (size_t i = 0; i < xf_calltree_nr_nodes(tree); i++) {
@@ -70,9 +92,9 @@ static size_t count_kinds(const struct xf_calltree *tree, struct xf_breakdown_ro
 	}
 	for (size_t kind = 0; kind < XF_FRAME_KINDS; kind++) {
 		if (rows[kind].samples)
-			rows[nr++] = rows[kind];
+			rows[(*nr)++] = rows[kind];
 	}
-	return nr;
+	return 0;
 }
 
 struct order {
@@ -83,8 +105,10 @@ struct order {
 
 static const char *row_name(const struct order *order, const struct xf_breakdown_row *row)
 {
-	return order->by == XF_BY_KIND ? xf_frame_kind_name(row->kind)
-	                               : xf_calltree_name(order->tree, row->domain);
+	if (order->by == XF_BY_KIND)
+		return xf_frame_kind_name(row->kind);
+	return xf_calltree_name(order->tree,
+	                        order->by == XF_BY_PROCESS ? row->process : row->domain);
 }
 
 static int compare_rows(const void *left, const void *right, void *context)
@@ -120,22 +144,18 @@ static int compare_rows(const void *left, const void *right, void *context)
 int xf_breakdown(const struct xf_profile *profile, enum xf_breakdown_by by,
                  const struct xf_sort *sort, struct xf_breakdown_row **rows, size_t *nr)
 {
-	size_t room = by == XF_BY_KIND ? XF_FRAME_KINDS : profile->nr_groups;
-	struct xf_breakdown_row *made = calloc(room + 1, sizeof(*made));
 	struct order order = {.tree = profile->tree, .sort = sort, .by = by};
+	int code = by == XF_BY_KIND      ? count_kinds(profile->tree, rows, nr)
+	           : by == XF_BY_PROCESS ? xf_breakdown_processes(profile, rows, nr)
+	                                 : list_groups(profile, by, rows, nr);
 
-	if (!made)
-		return -ENOMEM;
-	if (by == XF_BY_KIND) {
-		*nr = count_kinds(profile->tree, made);
-	} else {
-		for (size_t i = 0; i < profile->nr_groups; i++)
-			made[i] = row_of(profile, &profile->groups[i], by);
-		qsort(made, profile->nr_groups, sizeof(*made), compare_keys);
-		*nr = merge_rows(made, profile->nr_groups);
+	if (code)
+		return code;
+	if (by != XF_BY_KIND) {
+		qsort(*rows, *nr, sizeof(**rows), compare_keys);
+		*nr = merge_rows(*rows, *nr);
 	}
-	qsort_r(made, *nr, sizeof(*made), compare_rows, &order);
-	*rows = made;
+	qsort_r(*rows, *nr, sizeof(**rows), compare_rows, &order);
 	return 0;
 }
 

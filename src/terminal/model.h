@@ -69,7 +69,7 @@ struct xf_model_screen {
 struct xf_model_line {
 	char left[96];    /* numbers, indentation, mark */
 	const char *name; /* the model's or the profile's; bytes that somebody else chose */
-	char right[24];   /* behind the name */
+	char right[64];   /* behind the name */
 	bool heading;
 	bool coloured; /* by @kind */
 	enum xf_frame_kind kind;

@@ -205,15 +205,24 @@ static int fill_tree(struct xf_model *model)
 
 /* ---- Domains and CPUs ------------------------------------------------------------------------ */
 
+/* Return: what a row goes by; NULL: its domain. */
+static const char *text_of(const struct xf_model *model, enum xf_breakdown_by by,
+                           const struct xf_breakdown_row *row)
+{
+	if (by == XF_BY_PCPU)
+		return "pCPU";
+	if (by == XF_BY_KIND)
+		return xf_frame_kind_name(row->kind);
+	return row->process.index ? name_of(model, row->process) : NULL;
+}
+
 static int add_row(struct xf_model *model, enum xf_breakdown_by by,
                    const struct xf_breakdown_row *row)
 {
 	struct item item = {.role = ITEM_ROW,
 	                    .by = by,
 	                    .frame = row->domain,
-	                    .text = by == XF_BY_PCPU   ? "pCPU"
-	                            : by == XF_BY_KIND ? xf_frame_kind_name(row->kind)
-	                                               : NULL,
+	                    .text = text_of(model, by, row),
 	                    .total = row->samples,
 	                    .counts = row->counts,
 	                    .kind = row->kind,
@@ -249,6 +258,8 @@ static int fill_breakdown(struct xf_model *model)
 		code = fill_rows(model, XF_BY_PCPU, "Physical CPUs");
 	if (!code && cpus)
 		code = fill_rows(model, XF_BY_VCPU, "Virtual CPUs");
+	if (!code && model->profile->counts.processes)
+		code = fill_rows(model, XF_BY_PROCESS, "Processes");
 	return code ? code : fill_rows(model, XF_BY_KIND, "What was running");
 }
 

@@ -64,6 +64,9 @@ void xf_model_line(const struct xf_model *model, size_t index, struct xf_model_l
 		line->name = xf_calltree_name(model->profile->tree, item->frame);
 	if (item->role == ITEM_ROW && item->by == XF_BY_VCPU)
 		snprintf(line->right, sizeof(line->right), " vCPU %" PRIu32, item->number);
+	if (item->role == ITEM_ROW && item->by == XF_BY_PROCESS && item->text)
+		snprintf(line->right, sizeof(line->right), " in %s",
+		         xf_calltree_name(model->profile->tree, item->frame));
 	if (item->role == ITEM_ROW && item->by == XF_BY_PCPU)
 		snprintf(line->right, sizeof(line->right), " %" PRIu32, item->number);
 }
