@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a sample costs: an emulator that counts what the agent executes (lab/oracle/cost.c) tells for
 # every sample the instructions of its NMI and of its share of the softirq, and for each tick its own.
-# For each Xen, under every workload. Time limit: 15 minutes.
+# For each Xen, under every workload; and of some with the stacks of all guests. Time limit: 20 minutes.
 #
 # XENFLAME_LAB_FREQUENCY   of the recordings (500)
 LAB_TEST=lab_cost
@@ -32,19 +32,22 @@ boot_counting() {
 	lab_put "$TOOL" /usr/local/bin/
 }
 
+# Whose guests' stacks are deep or shallow, in each sort of guest.
+GUESTS='hypercall@dom0 grants@dom0 syscalls@dom0 pagetables@pv exits@pvh'
+
 # A recording and what was counted meanwhile. The agent is quiet before and after. Where the machine
 # under the emulator is busy the agent may have stopped for want of the tool's sign of life: once more.
-record_counted() { # NAME DOMAIN
+record_counted() { # NAME LOAD@DOMAIN GUESTS
 	local before status attempt
-	each_load start "$1@$2" || return 1
+	each_load start "$2" || return 1
 	for attempt in 1 2 3; do
 		status=0
 		before=$(wc -l <"$lab_tmp/counted")
-		record "$1" "$SECONDS_EACH" -F "$FREQUENCY" -g none || status=1
+		record "$1" "$SECONDS_EACH" -F "$FREQUENCY" -g "$3" || status=1
 		grep -q 'the agent stopped by itself' "$lab_tmp/$1.err" || break
 		echo "# attempt $attempt: the tool was held up for longer than its lease"
 	done
-	each_load stop "$1@$2" || status=1
+	each_load stop "$2" || status=1
 	{
 		grep '^agent ' "$lab_tmp/counted" | tail -n 1
 		tail -n "+$((before + 1))" "$lab_tmp/counted" | grep -v '^agent '
@@ -93,7 +96,7 @@ usually_below() { # NAME
 }
 
 workload() { # NAME DOMAIN
-	check "$1-is-counted" record_counted "$1" "$2"
+	check "$1-is-counted" record_counted "$1" "$1@$2" none
 	check "$1-is-accounted-for-sample-by-sample" cost_of "$1"
 	[ -n "$(figure "$1" nmi 2)" ] || return 0
 	check "$1-no-nmi-is-above-$NEVER_ABOVE-instructions" at_most "$1" nmi 5 "$NEVER_ABOVE"
@@ -104,19 +107,25 @@ workload() { # NAME DOMAIN
 	fi
 }
 
+workload_with_guests() { # LOAD@DOMAIN
+	local name=guests-${1/@/-}
+	check "$name-is-counted" record_counted "$name" "$1" all
+	check "$name-is-accounted-for" cost_of "$name"
+}
+
 # A row for each workload: median, 95th percentile and maximum of each part.
-table() {
+table() { # NAME...
 	local name
 	echo "| workload | samples | agent in the NMI | Xen in the NMI | softirq | of it the agent | tick | of it the agent | bytes |"
 	echo "|---|---|---|---|---|---|---|---|---|"
-	while read -r name _; do
+	for name; do
 		[ -s "$lab_tmp/$name.cost" ] || continue
 		awk -v name="$name" '
 			{ of[$1] = $3 ", " $4 ", " $5; number[$1] = $2 }
 			END { print "| `" name "` | " number["nmi"] " | " of["nmi"] " | " of["nmi-xen"] " | " \
 				of["softirq"] " | " of["softirq-agent"] " | " of["tick"] " | " \
 				of["tick-agent"] " | " of["bytes"] " |" }' "$lab_tmp/$name.cost"
-	done < <(lab_expectations | grep -v "^hostile ")
+	done
 }
 
 bound=$("$LAB_ROOT/tests/agent/nmi_bound" "$AGENT_OBJECT") || fail "the agent's object has no bound"
@@ -126,8 +135,15 @@ for xen in $LAB_XENS; do
 	while read -r name domain _; do
 		workload "$name" "$domain"
 	done < <(lab_expectations | grep -v "^hostile ")
+	for load in $GUESTS; do
+		workload_with_guests "$load"
+	done
 	check nothing-is-left-in-xen nothing_left
 	echo "# Xen $xen, instructions: median, 95th percentile, maximum"
-	table | sed 's/^/# /'
+	mapfile -t names < <(lab_expectations | awk '$1 != "hostile" { print $1 }')
+	table "${names[@]}" | sed 's/^/# /'
+	echo "# with the stacks of all guests"
+	# shellcheck disable=SC2086 # names
+	table $(printf 'guests-%s ' ${GUESTS//@/-}) | sed 's/^/# /'
 done
 lab_done

@@ -32,8 +32,24 @@ record_long() {
 	LAB_TIMEOUT=$((LONG * 3 + 120)) record long "$LONG" -F 5000
 }
 
+# What each sort of sampling leaves of a program's system calls, for people to read.
+measure_others() {
+	local seconds=$((LONG / 3 < 20 ? LONG / 3 : 20)) frequency guests with pid
+	for frequency in 99 999; do
+		for guests in none all; do
+			record other $((seconds + 10)) -F "$frequency" -g "$guests" &
+			pid=$!
+			sleep 5
+			with=$(throughput "$seconds") || return 1
+			wait "$pid" || return 1
+			awk -v f="$frequency" -v g="$guests" -v a="$without" -v b="$with" 'BEGIN {
+				printf "# at %d Hz, stacks of guests: %s: %d system calls a second (%.0f %%)\n", f, g, b, b * 100 / a }' >&3
+		done
+	done
+}
+
 measure() {
-	local measured=$((LONG / 3)) without with pid
+	local measured=$((LONG / 3)) with pid
 	[ "$measured" -le 60 ] || measured=60
 	without=$(throughput "$measured") || return 1
 	record_long &
@@ -56,6 +72,7 @@ for xen in $LAB_XENS; do
 	check each-load-starts each_load start "${LOADS[@]}"
 	check a-long-recording-at-5000-hz-works measure
 	check nothing-is-lost-without-being-counted books_add_up long
+	check recordings-at-99-and-999-hz-with-and-without-guests-stacks-work measure_others
 	check each-load-runs-and-stops each_load stop "${LOADS[@]}"
 	check nothing-is-left nothing_left
 	check the-console-is-calm console_is_calm "$line"

@@ -27,22 +27,20 @@ comes_from() { # NAME INNER OUTER...
 		      exit good * 100 < all * 95 }' "$lab_tmp/$name.folded"
 }
 
-# Stacks of dom0's with FRAME stand above a process that matches, where one is known: all but one of a
-# hundred, and one of fewer, since the emulator's clock may jump where nothing shows it.
+# Stacks of dom0's with FRAME stand above a process that matches, where one is known.
 belongs_to() { # NAME FRAME PROCESS
 	awk -v frame="$2" -v process="^($3)$" '
 		$0 !~ "^Domain-0;" || $0 !~ frame || /^Domain-0;\[unknown process\]/ { next }
 		{ n = $NF; all += n; split($0, part, ";"); if (part[2] ~ process) good += n; else if (!shown++) print }
 		END { if (!all) { print "no frame " frame; exit 1 }
 		      printf "%d of %d\n", good, all
-		      exit (all - good) * 100 > all + 100 }' "$lab_tmp/$1.folded"
+		      exit good != all }' "$lab_tmp/$1.folded"
 }
 
-# The emulator's clock goes unevenly against its TSC, on a busy machine more so: near a switch nobody is
-# known then, and that is right. Of most samples the process must be.
+# Not where Xen was leaving the vCPU already, and in the middle of dom0's own switches.
 processes_are_known() { # NAME
 	awk '/^Domain-0;/ { n = $NF; all += n; if ($0 !~ /^Domain-0;\[unknown process\]/) known += n }
-		END { printf "%d of %d\n", known, all; exit !all || known * 2 < all }' "$lab_tmp/$1.folded"
+		END { printf "%d of %d\n", known, all; exit !all || known * 100 < all * 95 }' "$lab_tmp/$1.folded"
 }
 
 no_guest_frames() { # NAME DOMAIN

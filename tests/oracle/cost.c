@@ -12,6 +12,9 @@
  * an NMI: for each stack word that it takes, for each that it looks at and leaves, and else. A
  * sample that cost more than its own words allow is an error as well.
  *
+ * Where the recording has stacks of guests, what a softirq calls are not its records alone: it is
+ * not shared out then, and each one that wrote something counts by itself.
+ *
  * Prints one line for each part: its name, how many there were, median, 95th percentile, maximum,
  * sum. An NMI, a softirq and a tick is counted with what it calls; "agent" are the agent's own
  * instructions.
@@ -48,6 +51,7 @@ struct bound {
 
 static struct pcpu pcpus[PCPUS_MAX];
 static uint64_t agent_start;
+static bool with_guests;
 
 static void add(struct numbers *numbers, uint64_t value)
 {
@@ -112,6 +116,21 @@ static uint64_t looked_at(const struct xf_record *record)
 	return sample->rsp < sample->stack_end ? (sample->stack_end - sample->rsp) / 8 : 0;
 }
 
+/* Bytes in the trace buffer of what has @bytes bytes: each record has a word of its own. */
+static uint64_t traced(uint64_t bytes)
+{
+	return bytes + 4 * ((bytes + XF_PART_BYTES - 1) / XF_PART_BYTES);
+}
+
+static uint64_t traced_of_guest(const struct xf_guest_pieces *guest)
+{
+	uint64_t bytes = guest->task ? traced(XF_GUEST_TASK_BYTES) : 0;
+
+	for (unsigned int i = 0; i < guest->nr; i++)
+		bytes += traced(guest->size[i]);
+	return bytes;
+}
+
 static bool read_recording(const struct xf_recording *recording)
 {
 	struct xf_record_iterator iterator = {0};
@@ -130,7 +149,8 @@ static bool read_recording(const struct xf_recording *recording)
 			return false;
 		}
 		add(&pcpu->parts, parts);
-		add(&pcpu->bytes, bytes + 4 * parts); /* each record has a word of its own */
+		add(&pcpu->bytes, traced(bytes) + traced_of_guest(&record.guest));
+		with_guests = with_guests || record.guest.nr;
 		add(&pcpu->looked_at, looked_at(&record));
 		add(&pcpu->words, record.nr_words);
 	}
@@ -248,7 +268,9 @@ static bool print_softirqs(const char *name, size_t member)
 		const struct numbers *costs =
 		        (const struct numbers *)((const char *)&pcpus[i] + member);
 
-		if (!share_out(&pcpus[i], costs, &all)) {
+		for (size_t j = 0; with_guests && j < costs->nr; j++)
+			add(&all, costs->values[j]);
+		if (!with_guests && !share_out(&pcpus[i], costs, &all)) {
 			printf("pCPU %u: the records written are not those of the samples\n", i);
 			return false;
 		}

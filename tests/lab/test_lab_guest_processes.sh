@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Processes of a PV and a PVH guest, for each Xen: two workloads at a time in each, and what each does in
+# Xen stands above its own name. Time limit: 8 minutes.
+#
+# XENFLAME_LAB_SECONDS   of each recording (10)
+LAB_TEST=lab_guest_processes
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/lab/record.sh
+. "$(dirname "$0")/record.sh"
+
+SECONDS_EACH=${XENFLAME_LAB_SECONDS:-10}
+
+# Of DOMAIN's samples that have FRAME at most one of a hundred is another process's than PROCESS, and of 95
+# it is known whose they are. Kernels do some of it for themselves.
+are_of() { # NAME DOMAIN FRAME PROCESS
+	awk -v domain="$2" -v frame=";($3)(;| )" -v process="^($4)$" '
+		index($0, domain ";") != 1 || $0 !~ frame { next }
+		{ n = $NF; all += n; split($0, part, ";")
+		  if (part[2] == "[unknown process]") unknown += n
+		  else if (part[2] ~ process) good += n
+		  else if (!shown++) print }
+		END { printf "%d: %d right, %d unknown\n", all, good, unknown
+		      exit all < 20 || unknown * 20 > all || (all - good - unknown) * 100 > all }' "$lab_tmp/$1.folded"
+}
+
+# Of all that DOMAIN did, in its processes, its kernel and in Xen.
+are_known() { # NAME DOMAIN PERCENT
+	awk -v domain="$2" -v least="$3" '
+		index($0, domain ";") == 1 { n = $NF; all += n; if ($0 !~ /;\[unknown process\]/) known += n }
+		END { printf "%d of %d\n", known, all; exit !all || known * 100 < all * least }' "$lab_tmp/$1.folded"
+}
+
+# By process a domain has what it has by domain.
+sums_agree() { # NAME
+	"$TOOL" report -i "$lab_tmp/$1.data" --format json --by domain,process >"$lab_tmp/sums.json" &&
+		python3 - "$lab_tmp/sums.json" <<'PYTHON'
+import json, sys
+report = json.load(open(sys.argv[1], encoding="utf-8"))
+def sums(table):
+    found = {}
+    for row in report[table]["rows"]:
+        mine = found.setdefault(row["domain"], [0, 0, 0, 0])
+        for i, part in enumerate(("samples", "guest", "xen", "idle")):
+            mine[i] += int(row[part])
+    return found
+print(sums("processes"))
+assert sums("processes") == sums("domains"), sums("domains")
+PYTHON
+}
+
+test_pv() {
+	each_load start evtchn@pv pagetables@pv
+	check a-pv-guests-processes-are-recorded record pv "$SECONDS_EACH" -F 400 -g pv
+	each_load stop evtchn@pv pagetables@pv
+	check a-pv-guests-processes-are-known are_known pv pv 95
+	check its-events-are-sent-by-the-program-that-does are_of pv pv evtchn_send evtchn
+	check its-page-tables-are-changed-by-the-program-that-does are_of pv pv 'do_mmu_update|do_update_va_mapping' pagetables
+}
+
+test_pvh() {
+	each_load start exits@pvh syscalls@pvh
+	check a-pvh-guests-processes-are-recorded record pvh "$SECONDS_EACH" -F 400 -g pvh
+	each_load stop exits@pvh syscalls@pvh
+	check a-pvh-guests-processes-are-known are_known pvh pvh 95
+	check its-exits-are-the-programs-that-makes-them are_of pvh pvh 'svm_vmexit_do_cpuid|handle_pio|hvm_vmexit_cpuid' exits
+	check its-system-calls-are-the-programs-that-makes-them are_of pvh pvh 'read_iter_zero|vfs_statx|write_null' syscalls
+}
+
+exec 3>&1
+for xen in $LAB_XENS; do
+	LAB_PREFIX="$xen-"
+	rm -f "$lab_tmp/symbols"
+	lab_boot --xen "$xen" --guests pvh,pv
+	lab_put "$TOOL" /usr/local/bin/
+	line=$(($(console_lines) + 1))
+	test_pv
+	test_pvh
+	check by-process-a-domain-has-what-it-has-by-domain sums_agree pvh
+	check nothing-is-left nothing_left
+	check the-console-is-calm console_is_calm "$line"
+	check the-host-is-well lab_exec judge --health
+done
+lab_done
