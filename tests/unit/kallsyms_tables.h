@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Linux's own tables of symbols, made up, for tests: 300 symbols of which the first is absolute,
- * the others
+/* Linux's own tables of symbols, made up, for tests: 300 symbols of which the first is of CPUs' own
+ * data, the others
  * "_text", "_stext", t function_N, 64 bytes apart, "_etext", and "linux_banner", which is no code.
  */
 #ifndef XF_TEST_UNIT_KALLSYMS_TABLES_H
@@ -51,7 +51,7 @@ static uint64_t tables_address(unsigned int i, struct tables_kind kind)
 
 static void tables_name(unsigned int i, char name[32])
 {
-	static const char *const first[] = {"Dfirst", "T_text", "T_stext"};
+	static const char *const first[] = {"Apcpu_hot", "T_text", "T_stext"};
 
 	if (i < 3)
 		strcpy(name, first[i]);

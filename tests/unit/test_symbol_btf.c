@@ -431,7 +431,7 @@ static void what_is_no_btf_is_refused(void **state)
 static void a_longer_header_is_passed_over(void **state)
 {
 	size_t size;
-	uint8_t *bytes = make_whole(&size), *longer = calloc(1, size + 8);
+	uint8_t *bytes = make_btf(&size), *longer = calloc(1, size + 8);
 	struct xf_task_layout layout;
 	struct xf_error error;
 
