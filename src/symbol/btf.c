@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Read here and not by libbpf: Debian 12's 1.1 checks that types lie within their section, but not
- * what they refer to, and would be one library more on every host.
+ * what they refer to, and crashes (docs/unwinding.md has numbers).
  */
 #include "symbol/btf.h"
 
