@@ -14,6 +14,10 @@
 #define INDEX_BYTES (2 * NR_TOKENS)
 #define TOKEN_BYTES 128u /* more than any token has */
 
+/* Of the tables, since 7.0 and before. */
+#define ALIGNMENT     4u
+#define OLD_ALIGNMENT 8u
+
 #define LEAST_SYMBOLS 64u
 #define MOST_SYMBOLS  (1u << 20)
 #define NAMES_A_MARK  256u
@@ -42,15 +46,15 @@ struct tables {
 	size_t numbers;
 	uint32_t nr;
 	enum numbers kind;
-	unsigned int alignment;
+	unsigned int alignment; /* which of the two: its names are found with one of them */
 	const char *token[NR_TOKENS];
 	uint32_t *places; /* of each 256th name, as they have been found */
 	uint64_t work;
 };
 
-static size_t aligned(const struct tables *tables, size_t position)
+static size_t aligned(size_t position, unsigned int alignment)
 {
-	return (position + tables->alignment - 1) & ~((size_t)tables->alignment - 1);
+	return (position + alignment - 1) & ~((size_t)alignment - 1);
 }
 
 static struct xf_cursor at(const struct tables *tables, size_t position)
@@ -78,7 +82,8 @@ static bool is_index(struct xf_cursor cursor, uint16_t *last)
 		before = place;
 	}
 	*last = before;
-	return true;
+	/* A table of 0, 1, 2 ... may have as many zeros before it. */
+	return before >= NR_TOKENS;
 }
 
 /* Return: whether these are the texts that the index at @index is of, which begins behind them. */
@@ -97,7 +102,7 @@ static bool try_tokens(struct tables *tables, size_t tokens, size_t index)
 	}
 	tables->tokens = tokens;
 	tables->index = index;
-	return aligned(tables, tokens + text.position) == index;
+	return xf_cursor_left(&text) < OLD_ALIGNMENT;
 }
 
 /* Moves on from *@index to the next index that has its texts before it. */
@@ -105,11 +110,11 @@ static bool next_tokens(struct tables *tables, size_t *index)
 {
 	uint16_t last;
 
-	for (; *index + INDEX_BYTES <= tables->bytes.size; *index += tables->alignment) {
+	for (; *index + INDEX_BYTES <= tables->bytes.size; *index += ALIGNMENT) {
 		if (!is_index(at(tables, *index), &last))
 			continue;
-		for (size_t size = aligned(tables, last + 1u);
-		     size <= aligned(tables, last + TOKEN_BYTES); size += tables->alignment)
+		for (size_t size = aligned(last + 1u, ALIGNMENT);
+		     size <= aligned(last + TOKEN_BYTES, OLD_ALIGNMENT); size += ALIGNMENT)
 			if (size <= *index && try_tokens(tables, *index - size, *index))
 				return true;
 	}
@@ -134,12 +139,33 @@ static bool walk_names(struct tables *tables, struct xf_cursor *names)
 	for (uint32_t i = 0; i < tables->nr; i++) {
 		if (i % NAMES_A_MARK == 0)
 			tables->places[i / NAMES_A_MARK] = (uint32_t)(names->position - start);
-		xf_cursor_take(names, take_length(names));
+		size_t length = take_length(names);
+
+		xf_cursor_take(names, length);
 		tables->work++;
-		if (names->failed || names->position > tables->tokens)
+		if (!length || names->failed || names->position > tables->tokens)
 			return false;
 	}
 	return true;
+}
+
+/* Since 7.0 the marks end where the tokens begin. Return: whether the second one says where the
+ * names are that it is for: a count of 32 bits is soon seen in what is none. */
+static bool is_marked(struct tables *tables, struct xf_cursor names)
+{
+	size_t start = names.position;
+	size_t bytes = ((size_t)tables->nr + NAMES_A_MARK - 1) / NAMES_A_MARK * 4;
+	struct xf_cursor marks;
+
+	if (bytes > tables->tokens - start)
+		return false;
+	if (tables->nr <= NAMES_A_MARK)
+		return true;
+	for (uint32_t i = 0; i < NAMES_A_MARK; i++)
+		xf_cursor_take(&names, take_length(&names));
+	tables->work += NAMES_A_MARK;
+	marks = at(tables, tables->tokens - bytes + 4);
+	return xf_cursor_u32(&marks) == names.position - start && !names.failed;
 }
 
 /* Return: whether the marks behind the names say where they are. */
@@ -152,32 +178,36 @@ static bool check_marks(const struct tables *tables, struct xf_cursor *cursor)
 }
 
 /* Return: whether a count and its names begin at @count and reach to the tokens. */
-static bool try_names(struct tables *tables, size_t count)
+static bool try_names(struct tables *tables, size_t count, unsigned int alignment)
 {
 	struct xf_cursor cursor = at(tables, count);
 	size_t end;
 
+	tables->alignment = alignment;
 	tables->nr = xf_cursor_u32(&cursor);
-	if ((tables->alignment == 8 && xf_cursor_u32(&cursor)) || tables->nr < LEAST_SYMBOLS ||
+	if ((alignment == OLD_ALIGNMENT && xf_cursor_u32(&cursor)) || tables->nr < LEAST_SYMBOLS ||
 	    tables->nr > MOST_SYMBOLS || tables->nr > (tables->tokens - count) / 2)
 		return false;
 	tables->names = cursor.position;
+	if (alignment == ALIGNMENT && !is_marked(tables, cursor))
+		return false;
 	if (!walk_names(tables, &cursor))
 		return false;
-	xf_cursor_seek(&cursor, aligned(tables, cursor.position));
+	xf_cursor_seek(&cursor, aligned(cursor.position, alignment));
 	if (!check_marks(tables, &cursor))
 		return false;
-	end = aligned(tables, cursor.position);
+	end = aligned(cursor.position, alignment);
 	return end == tables->tokens ||
-	       aligned(tables, end + (size_t)tables->nr * ORDER_BYTES) == tables->tokens;
+	       aligned(end + (size_t)tables->nr * ORDER_BYTES, alignment) == tables->tokens;
 }
 
 static bool find_names(struct tables *tables, size_t *count)
 {
-	for (*count = tables->tokens; *count >= 8 && tables->work < MOST_WORK;) {
-		*count -= tables->alignment;
+	for (*count = tables->tokens; *count >= OLD_ALIGNMENT && tables->work < MOST_WORK;) {
+		*count -= ALIGNMENT;
 		tables->work++;
-		if (try_names(tables, *count))
+		if ((*count % OLD_ALIGNMENT == 0 && try_names(tables, *count, OLD_ALIGNMENT)) ||
+		    try_names(tables, *count, ALIGNMENT))
 			return true;
 	}
 	return false;
@@ -232,7 +262,7 @@ static bool try_numbers(struct tables *tables, size_t numbers, size_t base)
 /* Before the count at @count, or behind the index. */
 static bool find_numbers(struct tables *tables, size_t count)
 {
-	size_t bytes = aligned(tables, (size_t)tables->nr * 4);
+	size_t bytes = aligned((size_t)tables->nr * 4, tables->alignment);
 	size_t behind = tables->index + INDEX_BYTES;
 
 	if (count >= bytes + 8 && try_numbers(tables, count - 8 - bytes, count - 8))
@@ -243,20 +273,14 @@ static bool find_numbers(struct tables *tables, size_t count)
 	return check_order(tables, FROM_PLACE);
 }
 
-static bool find_tables_at(struct tables *tables, unsigned int alignment)
+static bool find_tables(struct tables *tables)
 {
 	size_t count;
 
-	tables->alignment = alignment;
-	for (size_t index = 0; next_tokens(tables, &index); index += alignment)
+	for (size_t index = 0; next_tokens(tables, &index); index += ALIGNMENT)
 		if (find_names(tables, &count) && find_numbers(tables, count))
 			return true;
 	return false;
-}
-
-static bool find_tables(struct tables *tables)
-{
-	return find_tables_at(tables, 8) || find_tables_at(tables, 4);
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
