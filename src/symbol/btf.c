@@ -331,7 +331,7 @@ static int find_in_task(struct btf *btf, struct xf_task_layout *layout, struct x
 	                                       {"pid", NUMBER, 4},
 	                                       {"tgid", NUMBER, 4},
 	                                       {"comm", TEXT, XF_TASK_NAME_BYTES}};
-	struct offsets offsets;
+	struct offsets offsets = {0};
 	int code = find_offsets(btf, "task_struct", wanted, 4, &offsets, error);
 
 	if (code)
