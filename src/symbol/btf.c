@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Read here and not by libbpf: Debian 12's 1.1 checks that types lie within their section, but not
- * what they refer to, and would be one library more on every host.
+ * what they refer to, and crashes (docs/unwinding.md has numbers).
  */
 #include "symbol/btf.h"
 
@@ -331,7 +331,7 @@ static int find_in_task(struct btf *btf, struct xf_task_layout *layout, struct x
 	                                       {"pid", NUMBER, 4},
 	                                       {"tgid", NUMBER, 4},
 	                                       {"comm", TEXT, XF_TASK_NAME_BYTES}};
-	struct offsets offsets;
+	struct offsets offsets = {0};
 	int code = find_offsets(btf, "task_struct", wanted, 4, &offsets, error);
 
 	if (code)

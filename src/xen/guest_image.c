@@ -81,7 +81,8 @@ static int text_of(const struct xf_elf *elf, uint64_t base, char **text, size_t 
 	int code;
 
 	xf_elf_section(elf, ".rodata", &rodata);
-	code = xf_kallsyms_of_image(rodata.bytes, rodata.size, base, text, size, &own);
+	code = xf_kallsyms_of_image(rodata.bytes, rodata.size, rodata.address, base, text, size,
+	                            &own);
 	if (!code)
 		return 0;
 	code = text_of_symtab(elf, text, size, error);

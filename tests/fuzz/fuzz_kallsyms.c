@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *next;
 	char *text;
 
-	if (xf_kallsyms_of_image(data, size, 0xffffffff81000000ull, &text, &text_size, &error)) {
+	if (xf_kallsyms_of_image(data, size, 0xffffffff81200000ull, 0xffffffff81000000ull, &text,
+	                         &text_size, &error)) {
 		if (!error.text[0])
 			abort();
 		return 0;

@@ -173,4 +173,15 @@ static void btf_hot(struct made_btf *made)
 
 #define MADE_HOT 16u
 
+/* Return: those of Linux since 6.2, *@size bytes, to be freed. */
+static uint8_t *make_btf(size_t *size)
+{
+	struct made_btf made = {0};
+
+	btf_basic(&made);
+	btf_hot(&made);
+	btf_task(&made, 0, NULL, NULL);
+	return btf_bytes(&made, size);
+}
+
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The ELF file of a kernel, made up, for tests: code with calls in it, Linux's own tables of
- * symbols or the linker's, and ORC of 6.4. */
+ * symbols or the linker's, ORC of 6.4, and its types. */
 #ifndef XF_TEST_UNIT_MADE_IMAGE_H
 #define XF_TEST_UNIT_MADE_IMAGE_H
 
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "unit/kallsyms_tables.h"
+#include "unit/made_btf.h"
 
 #define IMAGE_BYTES  (64u << 10)
 #define IMAGE_ORC    (TABLES_BASE + 0x300000)
@@ -20,6 +21,7 @@ enum {
 	SECTION_PLACES,
 	SECTION_ENTRIES,
 	SECTION_HEADER,
+	SECTION_TYPES,
 	SECTION_SYMBOLS,
 	SECTION_STRINGS,
 	SECTION_NAMES,
@@ -75,7 +77,7 @@ static void image_text(struct made_image *image, uint64_t seed)
 
 static void image_rodata(struct made_image *image, bool tables)
 {
-	static const struct tables_kind kind = {.since_6_4 = true, .order = true};
+	static const struct tables_kind kind = {.since_6_4 = true, .order = true, .absolute = true};
 	struct made_tables *made = calloc(1, sizeof(*made));
 
 	put(made, IMAGE_BANNER, sizeof(IMAGE_BANNER));
@@ -100,9 +102,19 @@ static void image_orc(struct made_image *image)
 	image_section(image, SECTION_HEADER, hash, sizeof(hash), IMAGE_ORC + 0x200, SHT_PROGBITS);
 }
 
+static void image_types(struct made_image *image)
+{
+	size_t size;
+	uint8_t *bytes = make_btf(&size);
+
+	image_section(image, SECTION_TYPES, bytes, size, IMAGE_ORC + 0x300, SHT_PROGBITS);
+	free(bytes);
+}
+
 static void image_symbols(struct made_image *image)
 {
-	static const char strings[] = "\0_text\0_stext\0_etext\0main_function\0with blank";
+	static const char strings[] = "\0_text\0_stext\0_etext\0main_function\0with blank\0"
+	                              "current_task\0__per_cpu_offset";
 	const Elf64_Sym symbols[] = {
 	        {0},
 	        {1, ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE), 0, SECTION_TEXT, TABLES_BASE, 0},
@@ -111,7 +123,11 @@ static void image_symbols(struct made_image *image)
 	         TABLES_BASE + TABLES_TEXT, 0},
 	        {21, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), 0, SECTION_TEXT, TABLES_BASE + 64, 64},
 	        {35, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), 0, SECTION_TEXT, TABLES_BASE + 128, 64},
-	        {35, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), 0, 999, TABLES_BASE + 128, 64}};
+	        {35, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), 0, 999, TABLES_BASE + 128, 64},
+	        {46, ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), 0, SECTION_RODATA, TABLES_DATA, 8},
+	        {46, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, SECTION_RODATA, TABLES_DATA + 8, 8},
+	        {59, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, SECTION_RODATA, TABLES_DATA + 16,
+	         8}};
 
 	image_section(image, SECTION_SYMBOLS, symbols, sizeof(symbols), 0, SHT_SYMTAB);
 	image->sections[SECTION_SYMBOLS].sh_link = SECTION_STRINGS;
@@ -122,8 +138,8 @@ static void image_symbols(struct made_image *image)
 static void image_names(struct made_image *image)
 {
 	static const char *const names[NR_SECTIONS] = {
-	        "",        ".text",   ".rodata",  ".orc_unwind_ip", ".orc_unwind", ".orc_header",
-	        ".symtab", ".strtab", ".shstrtab"};
+	        "",     ".text",   ".rodata", ".orc_unwind_ip", ".orc_unwind", ".orc_header",
+	        ".BTF", ".symtab", ".strtab", ".shstrtab"};
 	char strings[128] = "";
 	size_t used = 1;
 
@@ -156,6 +172,7 @@ static struct made_image *make_image(uint64_t seed, bool tables)
 	image_text(image, seed);
 	image_rodata(image, tables);
 	image_orc(image);
+	image_types(image);
 	if (!tables)
 		image_symbols(image);
 	image_names(image);

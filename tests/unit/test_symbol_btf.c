@@ -322,6 +322,22 @@ static void but_not_two_different_ones(void **state)
 	expect_error(&made, before_6_2, -EBADMSG, "two different struct task_struct");
 }
 
+static void what_only_has_such_a_name_is_passed_over(void **state)
+{
+	struct made_btf made = {0};
+
+	(void)state;
+	btf_basic(&made);
+	btf_type(&made, "task_struct", BTF_TYPEDEF, 0, MADE_INT);
+	btf_type(&made, "task_struct_of_others", BTF_STRUCT, 0, MADE_BYTES);
+	btf_type(&made, "task_struct", BTF_STRUCT, 6, MADE_BYTES);
+	btf_member(&made, "stack_canary", MADE_PTR, 0);
+	btf_member(&made, "pi", MADE_PID, 0);
+	for (size_t i = 0; i < 4; i++)
+		btf_member(&made, made_members[i].name, made_members[i].type, made_members[i].bits);
+	expect_layout(&made, before_6_2, 0x1fb80, false);
+}
+
 static void a_structure_that_is_missing_is_named(void **state)
 {
 	struct made_btf made = {0};
@@ -431,7 +447,7 @@ static void what_is_no_btf_is_refused(void **state)
 static void a_longer_header_is_passed_over(void **state)
 {
 	size_t size;
-	uint8_t *bytes = make_whole(&size), *longer = calloc(1, size + 8);
+	uint8_t *bytes = make_btf(&size), *longer = calloc(1, size + 8);
 	struct xf_task_layout layout;
 	struct xf_error error;
 
@@ -574,6 +590,7 @@ int main(void)
 	        cmocka_unit_test(a_task_of_more_than_64_KiB_is_refused),
 	        cmocka_unit_test(the_same_task_may_be_there_twice),
 	        cmocka_unit_test(but_not_two_different_ones),
+	        cmocka_unit_test(what_only_has_such_a_name_is_passed_over),
 	        cmocka_unit_test(a_structure_that_is_missing_is_named),
 	        cmocka_unit_test(types_that_lead_to_themselves_have_an_end),
 	        cmocka_unit_test(a_type_that_is_not_there_is_no_member),

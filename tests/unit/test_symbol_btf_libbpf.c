@@ -109,8 +109,8 @@ static void compare_image(const struct xf_elf *elf)
 	assert_true(xf_elf_section(elf, ".rodata", &rodata));
 	assert_true(xf_elf_section(elf, ".text", &text));
 	assert_true(xf_elf_section(elf, ".data..percpu", &variables));
-	assert_int_equal(xf_kallsyms_of_image(rodata.bytes, rodata.size, text.address, &symbols,
-	                                      &size, &error),
+	assert_int_equal(xf_kallsyms_of_image(rodata.bytes, rodata.size, rodata.address,
+	                                      text.address, &symbols, &size, &error),
 	                 0);
 	if (xf_btf_task_layout(types.bytes, types.size, symbols, size, &layout, &error))
 		fail_msg("%s", error.text);

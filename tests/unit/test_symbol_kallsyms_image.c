@@ -30,6 +30,7 @@ static const struct tables_kind kinds[] = {
         {.order = true, .absolute = true},
         {.since_6_4 = true, .order = true, .absolute = true},
         {.since_6_4 = true, .order = true},
+        {.since_6_4 = true, .order = true, .since_7_0 = true},
 };
 
 /* What comes before the tables: looks like much, and is nothing. */
@@ -53,8 +54,8 @@ static void each_layout_is_read(void **state)
 		put_noise(made);
 		make_tables(made, kinds[k]);
 		put_noise(made);
-		if (xf_kallsyms_of_image(made->bytes, made->size, TABLES_BASE, &text, &size,
-		                         &error))
+		if (xf_kallsyms_of_image(made->bytes, made->size, TABLES_DATA, TABLES_BASE, &text,
+		                         &size, &error))
 			fail_msg("kind %zu: %s", k, error.text);
 		line = text;
 		for (unsigned int i = 0; i < TABLES_NR; i++) {
@@ -72,18 +73,20 @@ static void each_layout_is_read(void **state)
 
 static void another_base_is_another_kernels(void **state)
 {
-	struct made_tables *made = calloc(1, sizeof(*made));
-	struct xf_error error = {0};
-	size_t size;
-	char *text;
-
 	(void)state;
-	make_tables(made, kinds[0]);
-	assert_int_equal(xf_kallsyms_of_image(made->bytes, made->size, TABLES_BASE + 0x1000, &text,
-	                                      &size, &error),
-	                 -ENOENT);
-	assert_non_null(strstr(error.text, "no table"));
-	free(made);
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		struct made_tables *made = calloc(1, sizeof(*made));
+		struct xf_error error = {0};
+		size_t size;
+		char *text;
+
+		make_tables(made, kinds[k]);
+		assert_int_equal(xf_kallsyms_of_image(made->bytes, made->size, TABLES_DATA,
+		                                      TABLES_BASE + 0x1000, &text, &size, &error),
+		                 -ENOENT);
+		assert_non_null(strstr(error.text, "no table"));
+		free(made);
+	}
 }
 
 /* Each cut, and each byte wrong in two ways: refused, or read to an end; and names stay names. */
@@ -100,8 +103,8 @@ static void damaged_tables_are_survived(void **state)
 		make_tables(made, kinds[k]);
 		for (size_t at = 0; at < 2 * made->size; at++) {
 			made->bytes[at / 2] ^= flips[at % 2];
-			if (!xf_kallsyms_of_image(made->bytes, made->size, TABLES_BASE, &text,
-			                          &size, NULL)) {
+			if (!xf_kallsyms_of_image(made->bytes, made->size, TABLES_DATA, TABLES_BASE,
+			                          &text, &size, NULL)) {
 				assert_null(memchr(text, '\0', size));
 				free(text);
 			}
@@ -111,7 +114,8 @@ static void damaged_tables_are_survived(void **state)
 			uint8_t *copy = malloc(cut + 1);
 
 			memcpy(copy, made->bytes, cut);
-			if (!xf_kallsyms_of_image(copy, cut, TABLES_BASE, &text, &size, NULL))
+			if (!xf_kallsyms_of_image(copy, cut, TABLES_DATA, TABLES_BASE, &text, &size,
+			                          NULL))
 				free(text);
 			free(copy);
 		}
@@ -138,7 +142,8 @@ static void take_all(struct kernel *kernel)
 
 	assert_true(xf_elf_section(&kernel->elf, ".rodata", &rodata));
 	assert_true(xf_elf_section(&kernel->elf, ".text", &text));
-	if (xf_kallsyms_of_image(rodata.bytes, rodata.size, text.address, &lines, &size, &error))
+	if (xf_kallsyms_of_image(rodata.bytes, rodata.size, rodata.address, text.address, &lines,
+	                         &size, &error))
 		fail_msg("%s", error.text);
 	kernel->all = xf_symbols_new();
 	for (next = lines; xf_kallsyms_next(&next, lines + size, &line);) {

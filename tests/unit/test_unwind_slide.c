@@ -381,8 +381,8 @@ static void stock_kernel(struct kernel *kernel)
 	assert_int_equal(xf_elf_open(bytes, size, &elf, NULL), 0);
 	assert_true(xf_elf_section(&elf, ".rodata", &rodata));
 	assert_true(xf_elf_section(&elf, ".text", &text));
-	assert_int_equal(xf_kallsyms_of_image(rodata.bytes, rodata.size, text.address, &lines,
-	                                      &lines_size, NULL),
+	assert_int_equal(xf_kallsyms_of_image(rodata.bytes, rodata.size, rodata.address,
+	                                      text.address, &lines, &lines_size, NULL),
 	                 0);
 	assert_int_equal(xf_kallsyms_parse(lines, lines_size, &symbols, NULL), 0);
 	xf_symbols_finish(symbols);

@@ -31,6 +31,9 @@ static void read_image(struct xf_guest_image *image)
 static void check_image(const struct xf_guest_image *image)
 {
 	assert_string_equal(image->kernel.notice.text, "");
+	assert_string_equal(image->kernel.no_task_layout.text, "");
+	assert_true(image->kernel.has_task_layout);
+	assert_int_equal(image->kernel.task_layout.pid, MADE_TASK);
 	assert_int_equal(image->kernel.orc.entries_size, 12);
 	assert_true(image->kernel.orc.places_address == IMAGE_ORC);
 	assert_true(image->kernel.text.address == TABLES_BASE);
@@ -53,6 +56,9 @@ static void names_are_from_its_own_tables(void **state)
 	assert_string_equal(image.kernel.name, "Linux 9.9.9-made");
 	assert_string_equal(xf_symbols_find(image.kernel.symbols, TABLES_BASE + 64 + 5)->name,
 	                    "function_3");
+	/* Before 6.15, wherever the kernel is. */
+	assert_true(image.kernel.task_layout.current == 0x40 + MADE_HOT);
+	assert_false(image.kernel.task_layout.slides);
 	xf_guest_image_free(&image);
 	free(made);
 }
@@ -68,6 +74,26 @@ static void or_from_the_linkers(void **state)
 	check_image(&image);
 	assert_string_equal(xf_symbols_find(image.kernel.symbols, TABLES_BASE + 64 + 5)->name,
 	                    "main_function");
+	/* Since 6.15, and the global one. */
+	assert_true(image.kernel.task_layout.current == TABLES_DATA + 8);
+	assert_true(image.kernel.task_layout.slides);
+	xf_guest_image_free(&image);
+	free(made);
+}
+
+static void without_types_only_its_task_is_not_known(void **state)
+{
+	struct made_image *made = make_image(1, true);
+	struct xf_guest_image image;
+
+	(void)state;
+	((Elf64_Shdr *)(made->bytes + made->size) - NR_SECTIONS)[SECTION_TYPES].sh_name = 0;
+	write_image(path, made->bytes, made->size);
+	read_image(&image);
+	assert_false(image.kernel.has_task_layout);
+	assert_non_null(strstr(image.kernel.no_task_layout.text, "CONFIG_DEBUG_INFO_BTF"));
+	assert_string_equal(image.kernel.notice.text, "");
+	assert_string_equal(image.kernel.name, "Linux 9.9.9-made");
 	xf_guest_image_free(&image);
 	free(made);
 }
@@ -189,6 +215,8 @@ static void read_stock(const char *variable, const char *name)
 	assert_memory_equal(image.kernel.name, name, strlen(name));
 	assert_true(xf_symbols_count(image.kernel.symbols) > 40000);
 	assert_true(image.kernel.orc.entries_size / 6 > 300000);
+	assert_true(image.kernel.has_task_layout);
+	assert_false(image.kernel.task_layout.slides);
 	assert_int_equal(image.kernel.nr_code, 2); /* thunks of both kinds */
 	symbol = xf_symbols_by_name(image.kernel.symbols, "do_syscall_64");
 	assert_non_null(symbol);
@@ -227,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(names_are_from_its_own_tables),
 	        cmocka_unit_test(or_from_the_linkers),
+	        cmocka_unit_test(without_types_only_its_task_is_not_known),
 	        cmocka_unit_test(what_is_no_kernel_is_refused),
 	        cmocka_unit_test(damaged_images_are_survived),
 	        cmocka_unit_test(an_image_that_zstd_packed_is_unpacked),

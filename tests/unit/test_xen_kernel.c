@@ -20,6 +20,7 @@
 #include "cmd/record_kernel.h"
 #include "profile/recording.h"
 #include "read_file.h"
+#include "unit/made_btf.h"
 #include "unit/taken_bytes.h"
 #include "unwind/elf.h"
 #include "xen/kernel.h"
@@ -67,6 +68,16 @@ static const char *write_lines(const char *name, const char *text)
 	return write_file(name, text, strlen(text));
 }
 
+static const char *write_btf(void)
+{
+	size_t size;
+	uint8_t *bytes = make_btf(&size);
+	const char *path = write_file("btf", bytes, size);
+
+	free(bytes);
+	return path;
+}
+
 /* Three segments: text, read-only data with ORC of 6.4, modules. */
 static const char *write_kcore(void)
 {
@@ -104,7 +115,8 @@ static const char *write_kcore(void)
 	return path;
 }
 
-static const char kallsyms[] = "ffffffff81000000 T _stext\n"
+static const char kallsyms[] = "0000000000001000 A pcpu_hot\n"
+                               "ffffffff81000000 T _stext\n"
                                "ffffffff81000000 T _text\n"
                                "ffffffff81000040 t function\n"
                                "ffffffff81000800 T __x86_indirect_thunk_rax\n"
@@ -134,7 +146,8 @@ static void the_running_kernel_is_read_from_its_memory(void **state)
 {
 	const struct xf_kernel_paths paths = {.kallsyms = write_lines("kallsyms", kallsyms),
 	                                      .modules = write_lines("modules", modules),
-	                                      .kcore = write_kcore()};
+	                                      .kcore = write_kcore(),
+	                                      .btf = write_btf()};
 	struct xf_kernel kernel;
 
 	(void)state;
@@ -160,13 +173,44 @@ static void the_running_kernel_is_read_from_its_memory(void **state)
 	xf_kernel_free(&kernel);
 }
 
+static void and_where_it_keeps_its_task(void **state)
+{
+	struct xf_kernel_paths paths = {.kallsyms = write_lines("kallsyms", kallsyms),
+	                                .modules = write_lines("modules", modules),
+	                                .kcore = write_kcore(),
+	                                .btf = write_btf()};
+	struct xf_kernel kernel;
+
+	(void)state;
+	read_kernel(&paths, &kernel);
+	assert_string_equal(kernel.no_task_layout.text, "");
+	assert_true(kernel.has_task_layout);
+	assert_true(kernel.task_layout.current == 0x1000 + MADE_HOT);
+	assert_int_equal(kernel.task_layout.comm, MADE_COMM);
+	xf_kernel_free(&kernel);
+	/* Or why it does not say. */
+	paths.btf = in_directory("no-btf");
+	read_kernel(&paths, &kernel);
+	assert_false(kernel.has_task_layout);
+	assert_non_null(strstr(kernel.no_task_layout.text, "no-btf"));
+	assert_non_null(strstr(kernel.no_task_layout.text, "CONFIG_DEBUG_INFO_BTF"));
+	assert_string_equal(kernel.notice.text, "");
+	xf_kernel_free(&kernel);
+	paths.btf = write_lines("btf", "no types");
+	read_kernel(&paths, &kernel);
+	assert_false(kernel.has_task_layout);
+	assert_true(kernel.no_task_layout.code == -EBADMSG);
+	xf_kernel_free(&kernel);
+}
+
 /* The first idle task has been called from it. */
 static void code_of_the_boot_is_part_of_the_table(void **state)
 {
 	char text[sizeof(kallsyms) + 128];
 	const struct xf_kernel_paths paths = {.kallsyms = in_directory("kallsyms"),
 	                                      .modules = write_lines("modules", modules),
-	                                      .kcore = write_kcore()};
+	                                      .kcore = write_kcore(),
+	                                      .btf = write_btf()};
 	struct xf_kernel kernel;
 
 	(void)state;
@@ -186,7 +230,8 @@ static void without_its_memory_there_are_names_and_the_reason(void **state)
 	const struct xf_kernel_paths paths = {.kallsyms = write_lines("kallsyms", kallsyms),
 	                                      .modules = write_lines("modules", modules),
 	                                      .kcore = in_directory("absent"),
-	                                      .image = in_directory("no-image")};
+	                                      .image = in_directory("no-image"),
+	                                      .btf = in_directory("no-btf")};
 	struct xf_kernel kernel;
 
 	(void)state;
@@ -219,7 +264,8 @@ static void a_damaged_core_is_survived(void **state)
 {
 	struct xf_kernel_paths paths = {.kallsyms = write_lines("kallsyms", kallsyms),
 	                                .modules = write_lines("modules", modules),
-	                                .image = in_directory("no-image")};
+	                                .image = in_directory("no-image"),
+	                                .btf = in_directory("no-btf")};
 	size_t size;
 	uint8_t *core = read_file(write_kcore(), &size);
 
@@ -245,7 +291,8 @@ static void what_was_read_is_in_the_recording(void **state)
 {
 	const struct xf_kernel_paths paths = {.kallsyms = write_lines("kallsyms", kallsyms),
 	                                      .modules = write_lines("modules", modules),
-	                                      .kcore = write_kcore()};
+	                                      .kcore = write_kcore(),
+	                                      .btf = write_btf()};
 	const struct xf_recording_kernel_of of = {.kernel = 3, .tsc = 77};
 	const struct xf_recording_kernel *found;
 	struct bytes bytes = {0};
@@ -306,7 +353,8 @@ static void where_memory_cannot_be_read_the_image_has_the_table(void **state)
 	struct xf_kernel_paths paths = {.kallsyms = write_lines("kallsyms", kallsyms),
 	                                .modules = write_lines("modules", modules),
 	                                .kcore = in_directory("absent"),
-	                                .image = image};
+	                                .image = image,
+	                                .btf = in_directory("no-btf")};
 	struct xf_kernel kernel;
 
 	(void)state;
@@ -336,8 +384,8 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-	static const char *const names[] = {"kallsyms", "modules", "kcore",
-	                                    "damaged",  "notes",   "other-notes"};
+	static const char *const names[] = {"kallsyms", "modules",     "kcore", "damaged",
+	                                    "notes",    "other-notes", "btf"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -349,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(the_running_kernel_is_read_from_its_memory),
+	        cmocka_unit_test(and_where_it_keeps_its_task),
 	        cmocka_unit_test(code_of_the_boot_is_part_of_the_table),
 	        cmocka_unit_test(without_its_memory_there_are_names_and_the_reason),
 	        cmocka_unit_test(without_symbols_there_is_no_kernel),
