@@ -35,6 +35,17 @@ static bool takes_line(struct view *view, uint64_t count)
 	return true;
 }
 
+/* The same for what is not made of samples. */
+static bool takes_row(struct view *view)
+{
+	if (view->options->lines && view->written >= view->options->lines) {
+		view->left_out++;
+		return false;
+	}
+	view->written++;
+	return true;
+}
+
 static void end_view(struct view *view)
 {
 	if (view->left_out)
@@ -123,6 +134,67 @@ static int write_rows(struct view *view, enum xf_breakdown_by by, const char *ti
 	end_view(view);
 	free(rows);
 	return 0;
+}
+
+/* ---- What the scheduler did ------------------------------------------------------------------ */
+
+static void write_time(struct view *view, uint64_t time, uint64_t whole)
+{
+	if (time)
+		fprintf(view->out, "%7.2f%%", xf_percent(time, whole));
+	else
+		fputs("       -", view->out);
+}
+
+static void write_times(struct view *view, const struct xf_vcpu_time *row)
+{
+	uint64_t whole = xf_vcpu_time_whole(row);
+
+	for (size_t i = 0; i < XF_RUNSTATES; i++)
+		write_time(view, row->time[i], whole);
+	write_time(view, row->unknown, whole);
+	fputs("  ", view->out);
+	xf_text_write(view->out, row->domain, "");
+}
+
+static void write_times_head(struct view *view, const char *title, const char *what)
+{
+	fprintf(view->out, "\n%s\n Running Waiting Blocked Offline Unknown  %s\n", title, what);
+}
+
+static void write_domains_times(struct view *view)
+{
+	const struct xf_vcpu_times *times = &view->profile->vcpu_times;
+	struct xf_vcpu_time sum;
+	size_t nr;
+
+	if (!times->nr)
+		return;
+	write_times_head(view, "What Xen's scheduler did with the vCPUs", "Domain");
+	for (size_t first = 0; first < times->nr; first += nr) {
+		nr = xf_vcpu_times_domain(times, first, &sum);
+		if (!takes_row(view))
+			continue;
+		write_times(view, &sum);
+		fprintf(view->out, ", %zu vCPU%s\n", nr, nr == 1 ? "" : "s");
+	}
+	end_view(view);
+}
+
+static void write_vcpus_times(struct view *view)
+{
+	const struct xf_vcpu_times *times = &view->profile->vcpu_times;
+
+	if (!times->nr)
+		return;
+	write_times_head(view, "What Xen's scheduler did, by vCPU", "vCPU");
+	for (size_t i = 0; i < times->nr; i++) {
+		if (!takes_row(view))
+			continue;
+		write_times(view, &times->rows[i]);
+		fprintf(view->out, " vCPU %u\n", times->rows[i].vcpu);
+	}
+	end_view(view);
 }
 
 /* ---- Functions ------------------------------------------------------------------------------- */
@@ -317,10 +389,14 @@ static int write_views(struct view *view)
 
 	if (views & XF_REPORT_SUMMARY)
 		code = write_rows(view, XF_BY_DOMAIN, "Where the CPUs' time went");
+	if (!code && views & XF_REPORT_SUMMARY)
+		write_domains_times(view);
 	if (!code && views & XF_REPORT_FUNCTIONS)
 		code = write_functions(view);
 	if (!code && views & XF_REPORT_VCPUS)
 		code = write_rows(view, XF_BY_VCPU, "By vCPU");
+	if (!code && views & XF_REPORT_VCPUS)
+		write_vcpus_times(view);
 	if (!code && views & XF_REPORT_PCPUS)
 		code = write_rows(view, XF_BY_PCPU, "By pCPU");
 	if (!code && views & XF_REPORT_PROCESSES)
