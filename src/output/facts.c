@@ -83,20 +83,6 @@ static void tell_processes(const struct xf_profile_counts *counts, struct xf_fac
 		               xf_text_count(counts->process_unknown, text));
 }
 
-/* Of the vCPUs' time, all of them together. */
-static void tell_schedule(const struct xf_vcpu_times *times, struct xf_facts *facts)
-{
-	double whole = 0, unknown = 0;
-
-	for (size_t i = 0; i < times->nr; i++) {
-		whole += (double)xf_vcpu_time_whole(&times->rows[i]);
-		unknown += (double)times->rows[i].unknown;
-	}
-	if (unknown > 0)
-		XF_TEXT_APPEND(facts->quality, ", scheduling not known of %.2f%% of vCPUs' time",
-		               100 * unknown / whole);
-}
-
 void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
 {
 	const struct xf_profile_counts *counts = &profile->counts;
@@ -126,6 +112,5 @@ void xf_facts_of(const struct xf_profile *profile, struct xf_facts *facts)
 		               xf_text_count(counts->unnamed, text));
 	tell_stacks(counts, facts);
 	tell_processes(counts, facts);
-	tell_schedule(&profile->vcpu_times, facts);
 	tell_notes(profile, facts);
 }
