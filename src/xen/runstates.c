@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events: Xen's public trace.h; their content: trace_runstate_change() and trace_continue_running()
- * in xen/common/sched/core.c, the same bytes in 4.14 to 4.22.
+ * Events: Xen's public trace.h; their content: trace_runstate_change and trace_continue_running in
+ * xen/common/sched/core.c, the same bytes in 4.14 to 4.22.
  */
 #include "xen/runstates.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Layout: Xen's public domctl.h of 4.17 to 4.22, in which getvcpuinfo has not changed. */
+/* Layout: xen/include/public/domctl.h of 4.17 to 4.22, in which getvcpuinfo has not changed. */
 #include "xen/vcpus.h"
 
 #include <errno.h>

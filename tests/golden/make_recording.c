@@ -282,10 +282,10 @@ static const struct run agent[] = {
 };
 
 static const struct run scheduled[] = {
-        {50, 0, 0, 0, 0, "@kernel"},
-        {90, 1, 0, 1, 0, "@user"},
-        {30, 2, 0, 1, 0, HYPERCALL "do_mmu_update>mod_l1_entry"},
-        {130, 0, 0, 0, 0, "@idle"},
+        {5, 0, 0, 0, 0, "@kernel"},
+        {9, 1, 0, 1, 0, "@user"},
+        {3, 2, 0, 1, 0, HYPERCALL "do_mmu_update>mod_l1_entry"},
+        {13, 0, 0, 0, 0, "@idle"},
         {0},
 };
 

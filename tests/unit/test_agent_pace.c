@@ -533,7 +533,7 @@ static void the_schedulers_records_beside_its_own_are_nothing_to_it(void **state
 	assert_int_equal(tool.refusals, 0);
 }
 
-/* As trace() in xen/common/trace.c compares. */
+/* As xen/common/trace.c compares. */
 static bool lets_through(uint32_t mask, uint32_t event)
 {
 	return (mask & event) && ((mask >> 16) & (event >> 16)) &&

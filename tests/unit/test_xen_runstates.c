@@ -254,7 +254,7 @@ static void feed(uint32_t event, uint64_t tsc, uint32_t word)
 
 static void records_of_xen_4_17_and_4_20_are_understood(void **state)
 {
-	/* trace_runstate_change(): bit-fields of one word there, two numbers of 16 bits here. */
+	/* Bit-fields of one word there, two numbers of 16 bits here. */
 	union {
 		struct {
 			uint32_t vcpu : 16, domain : 16;
