@@ -15,7 +15,7 @@ SECONDS_EACH=${XENFLAME_LAB_SECONDS:-6}
 # Xen's own account said a second after its beginning and a second before its end.
 record_sched() { # NAME
 	record "$1" 120 --sched -g none -- sh -c "
-		account() { echo at \$(cut -d ' ' -f 1 /proc/uptime); xl vcpu-list | sed 's/^/account /'; }
+		account() { echo uptime \$(cut -d ' ' -f 1 /proc/uptime); xl vcpu-list | sed 's/^/account /'; }
 		sleep 1; account; sleep $SECONDS_EACH; account; sleep 1" || return 1
 	"$TOOL" report -i "$lab_tmp/$1.data" --format json --by vcpu -o "$lab_tmp/$1.json"
 }
@@ -56,11 +56,11 @@ all_is_known() { # NAME
 
 # The CPU time that a vCPU got by Xen's own account, in per mille of the time between.
 account_of() { # NAME DOMAIN VCPU
-	sed 's/.*\(at [0-9]\)/\1/; s/.*account /account /' "$lab_tmp/$1.err" | awk -v domain="$2" -v vcpu="$3" '
-		$1 == "at" { at[++n] = $2 }
+	awk -v domain="$2" -v vcpu="$3" '
+		$1 == "uptime" { at[++n] = $2 }
 		$1 == "account" && $2 == domain && $4 == vcpu { time[n] = $7 }
 		END { if (n != 2 || time[1] == "" || time[2] == "") exit 1
-		      printf "%d\n", (time[2] - time[1]) * 1000 / (at[2] - at[1]) }'
+		      printf "%d\n", (time[2] - time[1]) * 1000 / (at[2] - at[1]) }' "$lab_tmp/$1.err"
 }
 
 # xl counts in tenths of a second, and a command takes its time on an emulated host.
