@@ -276,7 +276,7 @@ static bool lease_held(int64_t now)
 	uint32_t mask = *(const volatile uint32_t *)&xen_tb_event_mask;
 	uint32_t value = mask & XF_LEASE_MASK;
 
-	if ((mask & ~XF_LEASE_MASK) != XF_TRACE_MASK || value == XF_LEASE_STOP)
+	if (!XF_TRACE_IS_OURS(mask) || value == XF_LEASE_STOP)
 		return false;
 	if (value != __atomic_load_n(&xf_agent.lease_value, __ATOMIC_ACQUIRE)) {
 		/* The time first: whoever sees the new value must not find an old time with it. */

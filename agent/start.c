@@ -93,7 +93,7 @@ enum xf_refusal xf_start(void)
 		return refusal;
 	if (!watchdog_is_known())
 		return XF_REFUSAL_WATCHDOG;
-	if ((xen_tb_event_mask & ~XF_LEASE_MASK) != XF_TRACE_MASK)
+	if (!XF_TRACE_IS_OURS(xen_tb_event_mask))
 		return XF_REFUSAL_NO_LEASE;
 	xf_agent.softirq = find_softirq();
 	if (xf_agent.softirq == MAX_SOFTIRQS)

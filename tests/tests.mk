@@ -10,7 +10,7 @@ unit_sources := $(wildcard tests/unit/test_*.c)
 unit_programs := $(unit_sources:tests/unit/%.c=$(T)/%)
 testable_host_sources := $(wildcard $(addprefix src/xen/,discover.c gathered.c guest_image.c guests.c image.c \
 	kcore.c kernel.c kernel_survey.c libxl_config.c payload.c \
-	perf_map.c perf_records.c procfs.c sideband.c stream.c syms.c user_file.c vmlinuz.c) \
+	perf_map.c perf_records.c procfs.c runstates.c sideband.c stream.c syms.c user_file.c vmlinuz.c) \
 	src/cmd/program.c src/cmd/record_guest_kernels.c src/cmd/record_kernel.c src/cmd/record_target.c)
 test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o) \
 	$(T)/tests/read_file.o
@@ -49,7 +49,7 @@ sweep: $(T)/compare_with_cfi
 	$(Q)tests/elf/sweep
 
 # On a Xen that exists only in this test: the rest of src/xen is not linked.
-session_objects := $(T)/src/xen/session.o $(pure_sources:%.c=$(T)/%.o)
+session_objects := $(T)/src/xen/session.o $(T)/src/xen/runstates.o $(pure_sources:%.c=$(T)/%.o)
 $(T)/test_xen_session: tests/unit/test_xen_session.c $(session_objects)
 	@mkdir -p $(@D)
 	$(say) LD $@

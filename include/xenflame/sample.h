@@ -23,9 +23,19 @@
 #define XF_TRACE_MASK      0x0400f000u
 #define XF_TRACE_KIND_MASK 0x0ffff000u
 #define XF_TRACE_SAMPLE    0x04001000u /* one part of a sample, see XF_PART_* */
-#define XF_TRACE_CONTROL   0x04002000u /* | enum xf_control */
+#define XF_TRACE_CONTROL   0x04006000u /* | enum xf_control */
 #define XF_TRACE_GUEST                                                                             \
 	0x04003000u /* one part of a struct xf_guest_stack or xf_guest_task, see XF_PART_* */
+
+/*
+ * The mask that lets Xen's own records of vCPUs' run states through as well (TRC_SCHED_MIN).
+ * Classes and subclasses are matched apart: of the subclasses only those of ours are there that
+ * Xen's scheduler has no other records in, which is why each of ours has one of 1 and 4.
+ */
+#define XF_TRACE_MASK_SCHED 0x04025000u
+#define XF_TRACE_IS_OURS(mask)                                                                     \
+	(((mask) & ~XF_LEASE_MASK) == XF_TRACE_MASK ||                                             \
+	 ((mask) & ~XF_LEASE_MASK) == XF_TRACE_MASK_SCHED)
 
 /*
  * A sample is longer than the seven words that a trace record can hold: it is cut into parts of 28

@@ -40,6 +40,7 @@ struct request {
 	struct xf_record_guest_kernels kernels; /* what is asked for of them */
 	unsigned int user_bytes;
 	bool verbose;
+	bool schedule; /* what Xen's scheduler does is recorded, too */
 	bool self_test;
 	char **command; /* NULL: none */
 };
@@ -294,6 +295,27 @@ static void tell_processes(const struct xf_record_processes *processes)
 		            processes->lost);
 }
 
+/* Likewise without what is missing of them. */
+static void tell_schedule(const struct xf_recorder *recorder)
+{
+	struct xf_runstates_books books;
+
+	if (!recorder->schedule.states)
+		return;
+	books = xf_runstates_books(recorder->schedule.states);
+	if (recorder->verbose)
+		fprintf(stderr,
+		        "xenflame: Xen's scheduler: %" PRIu64 " records, %" PRIu64 " gaps, %" PRIu64
+		        " records without the one before\n",
+		        books.records, books.gaps, books.broken);
+	if (books.gaps || books.broken)
+		xf_complain(
+		        0,
+		        "what vCPUs did is not known of all the time: records of Xen's scheduler "
+		        "came faster than they could be read, or were lost; `xenflame report` "
+		        "tells of how much");
+}
+
 /* From a running agent to a closed file and a host as it was. */
 static int record_and_close(struct recording *recording)
 {
@@ -325,6 +347,7 @@ static int record_and_close(struct recording *recording)
 		status = xf_complain(xf_recorder_output_exit(&file_error), "%s", file_error.text);
 	totals.bytes = xf_recording_written(recorder->file.writer);
 	tell_processes(&recorder->processes);
+	tell_schedule(recorder);
 	if (recorder->unnamed)
 		xf_complain(0, "functions of processes may be without names: %s",
 		            recorder->unnamed);
@@ -343,6 +366,7 @@ static int run_request(const struct request *request)
 	                              .recorder.kernels = request->kernels,
 	                              .recorder.user_bytes = request->user_bytes,
 	                              .recorder.verbose = request->verbose,
+	                              .recorder.with_schedule = request->schedule,
 	                              .recorder.file.target.fd = -1,
 	                              .child_gate = -1};
 	struct xf_recorder *recorder = &recording.recorder;
@@ -434,6 +458,15 @@ static bool take_user_stack(void *context, const char *value)
 	return true;
 }
 
+static bool take_schedule(void *context, const char *value)
+{
+	struct request *request = context;
+
+	(void)value;
+	request->schedule = true;
+	return true;
+}
+
 static bool take_verbose(void *context, const char *value)
 {
 	struct request *request = context;
@@ -519,6 +552,8 @@ static const struct xf_option options[] = {
         {"user-stack", 0, "BYTES",
          "so much of a process's stack is read with them (default: 2048; 0: none)",
          take_user_stack},
+        {"sched", 0, NULL, "also how long vCPUs ran, waited and were blocked (default: no)",
+         take_schedule},
         {"verbose", 'v', NULL, "tell each step", take_verbose},
         {"self-test", 0, NULL, "record for 5 s, tell whether all is kept that is promised",
          take_self_test},
@@ -528,7 +563,7 @@ static const struct xf_option options[] = {
 const struct xf_command xf_command_record = {
         .name = "record",
         .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-g DOMAIN,...] [--guest-kernel NAME=IMAGE] "
-                    "[--user-stack BYTES] [-v] [--self-test] [-- COMMAND...]",
+                    "[--user-stack BYTES] [--sched] [-v] [--self-test] [-- COMMAND...]",
         .summary = "profiles this host into a file",
         .help = help,
         .options = options,

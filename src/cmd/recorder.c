@@ -92,6 +92,7 @@ static void take_sample(void *context, const struct xf_sample *sample,
 	recorder->ahead += sample->tsc > now_tsc();
 	note_time(recorder, sample->tsc);
 	xf_record_guest_kernels_take(&recorder->kernels, sample, guest);
+	xf_record_schedule_saw(&recorder->schedule, sample);
 	if (!recorder->deaf && !recorder->write_error)
 		recorder->write_error = write_sample(recorder->file.writer, sample, guest);
 }
@@ -102,6 +103,7 @@ static void take_idle(void *context, const struct xf_idle_record *idle)
 
 	recorder->idle += idle->count;
 	note_time(recorder, idle->tsc);
+	xf_record_schedule_saw_idle(&recorder->schedule, idle);
 	if (!recorder->deaf && !recorder->write_error)
 		recorder->write_error = xf_recording_write_idle(recorder->file.writer, idle);
 }
@@ -227,6 +229,10 @@ int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
 
 	if (!recorder->without_processes)
 		xf_record_processes_start(&recorder->processes);
+	if (recorder->with_schedule &&
+	    xf_record_schedule_start(&recorder->schedule, &recorder->host) != 0)
+		return xf_fail(error, -ENOMEM, "no memory for what Xen's scheduler does");
+	sink.runstates = recorder->schedule.states;
 	return xf_session_start(&recorder->host, recorder->frequency, &sink, tell_step, recorder,
 	                        &interrupted, &recorder->session, error);
 }
@@ -246,11 +252,13 @@ int xf_recorder_settle(struct xf_recorder *recorder, struct xf_error *error)
 	return result;
 }
 
-/* Return: 0, or a negative errno value and @error. */
-static int write_processes(struct xf_recorder *recorder, struct xf_error *error)
+/* What is recorded beside the samples. Return: 0, or a negative errno value and @error. */
+static int write_beside(struct xf_recorder *recorder, struct xf_error *error)
 {
 	int result = xf_record_processes_write(&recorder->processes, recorder->file.writer);
 
+	if (!result)
+		result = xf_record_schedule_write(&recorder->schedule, recorder->file.writer);
 	return result ? xf_record_file_failed(&recorder->file, result, error) : 0;
 }
 
@@ -260,7 +268,7 @@ static int keep_file(struct xf_recorder *recorder, struct xf_error *error)
 	int result = look_at_domains(recorder, error);
 
 	if (!result)
-		result = write_processes(recorder, error);
+		result = write_beside(recorder, error);
 	if (!result)
 		result = xf_record_file_write_books(&recorder->file, recorder->session, error);
 	if (result)
@@ -293,6 +301,17 @@ int xf_recorder_stop(struct xf_recorder *recorder, int result, struct xf_error *
 	return result == -ECANCELED ? 0 : xf_session_stop(recorder->session, error);
 }
 
+/* What Xen says of vCPUs counts where none of their records is still to be read. */
+static void finish_schedule(struct xf_recorder *recorder)
+{
+	if (!recorder->schedule.states)
+		return;
+	xf_record_schedule_ask(&recorder->schedule, recorder->host.xen, recorder->file.domains,
+	                       recorder->file.nr_domains);
+	xf_session_listen(recorder->session, NULL);
+	xf_record_schedule_finish(&recorder->schedule);
+}
+
 int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error)
 {
 	int result;
@@ -300,9 +319,11 @@ int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error)
 	if (recorder->write_error)
 		return 0;
 	xf_record_processes_poll(&recorder->processes);
-	result = write_processes(recorder, error);
-	if (!result)
-		result = look_at_domains(recorder, error);
+	result = look_at_domains(recorder, error);
+	if (result)
+		return result;
+	finish_schedule(recorder);
+	result = write_beside(recorder, error);
 	if (result)
 		return result;
 	return xf_record_file_write_books(&recorder->file, recorder->session, error);
@@ -331,6 +352,7 @@ enum xf_exit xf_recorder_output_exit(const struct xf_error *error)
 void xf_recorder_close(struct xf_recorder *recorder)
 {
 	xf_record_processes_end(&recorder->processes);
+	xf_record_schedule_end(&recorder->schedule);
 	xf_record_guest_kernels_free(&recorder->kernels);
 	xf_record_file_close(&recorder->file);
 	xf_host_close(&recorder->host);

@@ -13,6 +13,7 @@
 #include "cmd/record_file.h"
 #include "cmd/record_guest_kernels.h"
 #include "cmd/record_processes.h"
+#include "cmd/record_schedule.h"
 
 #define XF_RECORDER_FREQUENCY     99u
 #define XF_RECORDER_MAX_FREQUENCY 10000u
@@ -28,11 +29,13 @@ struct xf_recorder {
 	bool verbose;            /* tell each step */
 	bool deaf;               /* what comes is counted, but not written */
 	bool without_processes;  /* dom0's are not recorded */
+	bool with_schedule;      /* what Xen's scheduler does is */
 	int64_t keep_ms;         /* so often the file is brought up to date; 0: once a second */
 	struct xf_host host;
 	struct xf_record_file file;
 	struct xf_session *session;
 	struct xf_record_processes processes;
+	struct xf_record_schedule schedule;
 	struct xf_record_guest_kernels kernels; /* of other domains than dom0 */
 	const char *unnamed; /* why functions of processes may be; NULL: they are not */
 	int write_error;     /* of the file; 0 or a negative errno value */

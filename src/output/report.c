@@ -35,6 +35,17 @@ static bool takes_line(struct view *view, uint64_t count)
 	return true;
 }
 
+/* The same for what is not made of samples. */
+static bool takes_row(struct view *view)
+{
+	if (view->options->lines && view->written >= view->options->lines) {
+		view->left_out++;
+		return false;
+	}
+	view->written++;
+	return true;
+}
+
 static void end_view(struct view *view)
 {
 	if (view->left_out)
@@ -123,6 +134,118 @@ static int write_rows(struct view *view, enum xf_breakdown_by by, const char *ti
 	end_view(view);
 	free(rows);
 	return 0;
+}
+
+/* ---- What the scheduler did ------------------------------------------------------------------ */
+
+static void write_time(struct view *view, uint64_t time, uint64_t whole)
+{
+	if (time)
+		fprintf(view->out, "%7.2f%%", xf_percent(time, whole));
+	else
+		fputs("       -", view->out);
+}
+
+static void write_times(struct view *view, const struct xf_vcpu_time *row)
+{
+	uint64_t whole = xf_vcpu_time_whole(row);
+
+	for (size_t i = 0; i < XF_RUNSTATES; i++)
+		write_time(view, row->time[i], whole);
+	write_time(view, row->unknown, whole);
+	fputs("  ", view->out);
+	xf_text_write(view->out, row->domain, "");
+}
+
+static bool is_idle(const struct xf_vcpu_time *row)
+{
+	return row->domid == XF_DOMID_IDLE;
+}
+
+/* What all idle vCPUs have together, or all others. Return: how many they are. */
+static size_t sum_times(const struct xf_vcpu_times *times, bool idle, struct xf_vcpu_time *sum)
+{
+	size_t nr = 0;
+
+	*sum = (struct xf_vcpu_time){0};
+	for (size_t i = 0; i < times->nr; i++) {
+		if (is_idle(&times->rows[i]) != idle)
+			continue;
+		for (size_t s = 0; s < XF_RUNSTATES; s++)
+			sum->time[s] += times->rows[i].time[s];
+		sum->unknown += times->rows[i].unknown;
+		nr++;
+	}
+	return nr;
+}
+
+/* An idle vCPU runs where its pCPU has nothing else to do. */
+static void write_idle_time(struct view *view)
+{
+	struct xf_vcpu_time sum;
+	size_t nr = sum_times(&view->profile->vcpu_times, true, &sum);
+
+	if (nr)
+		fprintf(view->out, "pCPUs were idle for %s%.2f%% of their time.\n",
+		        sum.unknown ? "at least " : "",
+		        xf_percent(sum.time[XF_RUNSTATE_RUNNING], xf_vcpu_time_whole(&sum)));
+}
+
+/* What is missing of all rows together, and why. */
+static void write_unknown_time(struct view *view, const struct xf_vcpu_time *sum)
+{
+	if (sum->unknown)
+		fprintf(view->out,
+		        "Unknown is %.2f%% of all: records of Xen's scheduler were lost, or the "
+		        "file was cut off.\n",
+		        xf_percent(sum->unknown, xf_vcpu_time_whole(sum)));
+}
+
+/* Return: whether there are rows to follow. */
+static bool begin_times(struct view *view, const char *title, const char *what,
+                        struct xf_vcpu_time *sum)
+{
+	if (!sum_times(&view->profile->vcpu_times, false, sum))
+		return false;
+	fprintf(view->out, "\n%s\n Running Waiting Blocked Offline Unknown  %s\n", title, what);
+	return true;
+}
+
+static void write_domains_times(struct view *view)
+{
+	const struct xf_vcpu_times *times = &view->profile->vcpu_times;
+	struct xf_vcpu_time whole, sum;
+	size_t nr;
+
+	if (!begin_times(view, "What Xen's scheduler did with the vCPUs", "Domain", &whole))
+		return;
+	for (size_t first = 0; first < times->nr; first += nr) {
+		nr = xf_vcpu_times_domain(times, first, &sum);
+		if (is_idle(&sum) || !takes_row(view))
+			continue;
+		write_times(view, &sum);
+		fprintf(view->out, ", %zu vCPU%s\n", nr, nr == 1 ? "" : "s");
+	}
+	end_view(view);
+	write_unknown_time(view, &whole);
+	write_idle_time(view);
+}
+
+static void write_vcpus_times(struct view *view)
+{
+	const struct xf_vcpu_times *times = &view->profile->vcpu_times;
+	struct xf_vcpu_time whole;
+
+	if (!begin_times(view, "What Xen's scheduler did, by vCPU", "vCPU", &whole))
+		return;
+	for (size_t i = 0; i < times->nr; i++) {
+		if (is_idle(&times->rows[i]) || !takes_row(view))
+			continue;
+		write_times(view, &times->rows[i]);
+		fprintf(view->out, " vCPU %u\n", times->rows[i].vcpu);
+	}
+	end_view(view);
+	write_unknown_time(view, &whole);
 }
 
 /* ---- Functions ------------------------------------------------------------------------------- */
@@ -317,10 +440,14 @@ static int write_views(struct view *view)
 
 	if (views & XF_REPORT_SUMMARY)
 		code = write_rows(view, XF_BY_DOMAIN, "Where the CPUs' time went");
+	if (!code && views & XF_REPORT_SUMMARY)
+		write_domains_times(view);
 	if (!code && views & XF_REPORT_FUNCTIONS)
 		code = write_functions(view);
 	if (!code && views & XF_REPORT_VCPUS)
 		code = write_rows(view, XF_BY_VCPU, "By vCPU");
+	if (!code && views & XF_REPORT_VCPUS)
+		write_vcpus_times(view);
 	if (!code && views & XF_REPORT_PCPUS)
 		code = write_rows(view, XF_BY_PCPU, "By pCPU");
 	if (!code && views & XF_REPORT_PROCESSES)

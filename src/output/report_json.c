@@ -143,6 +143,50 @@ static int write_rows(struct json *json, enum xf_breakdown_by by, const char *ke
 	return 0;
 }
 
+/* ---- What the scheduler did ------------------------------------------------------------------ */
+
+static void write_vcpu_time(const struct json *json, const struct xf_vcpu_time *row)
+{
+	static const char *const keys[XF_RUNSTATES] = {
+	        [XF_RUNSTATE_RUNNING] = "running",
+	        [XF_RUNSTATE_WAITING] = "waiting",
+	        [XF_RUNSTATE_BLOCKED] = "blocked",
+	        [XF_RUNSTATE_OFFLINE] = "offline",
+	};
+
+	fputs("\"domain\":", json->out);
+	xf_text_write_json(json->out, row->domain);
+	fprintf(json->out, ",\"domid\":%u,\"vcpu\":%u", row->domid, row->vcpu);
+	for (size_t i = 0; i < XF_RUNSTATES; i++) {
+		comma(json);
+		write_count(json, keys[i], row->time[i]);
+	}
+	comma(json);
+	write_count(json, "unknown", row->unknown);
+}
+
+static void write_vcpu_times(struct json *json)
+{
+	const struct xf_vcpu_times *times = &json->profile->vcpu_times;
+
+	if (!times->nr)
+		return;
+	fputs(",\n", json->out);
+	begin_table(json, "vcpu_times");
+	for (size_t i = 0; i < times->nr; i++) {
+		if (json->options->lines && json->written >= json->options->lines) {
+			json->left_out++;
+			continue;
+		}
+		fputs(json->written++ ? ",\n{" : "\n{", json->out);
+		write_vcpu_time(json, &times->rows[i]);
+		fputc('}', json->out);
+	}
+	end_table(json);
+}
+
+/* ---- Functions ------------------------------------------------------------------------------- */
+
 static void write_share(const struct json *json, const struct xf_share *share)
 {
 	write_frame(json, json->profile->tree, share->frame);
@@ -417,6 +461,8 @@ static int write_views(struct json *json)
 
 	if (views & XF_REPORT_SUMMARY)
 		code = write_rows(json, XF_BY_DOMAIN, "domains");
+	if (!code && views & (XF_REPORT_SUMMARY | XF_REPORT_VCPUS))
+		write_vcpu_times(json);
 	if (!code && views & XF_REPORT_FUNCTIONS)
 		code = write_functions(json);
 	if (!code && views & XF_REPORT_VCPUS)

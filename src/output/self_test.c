@@ -20,8 +20,6 @@
 #define MOST_LOST      25u
 /* Parts in a million between Xen's TSC rate and what dom0's clock says. */
 #define MOST_DRIFT     5000u
-/* The event class of the agent, in Xen's mask; a killed recorder leaves it there. */
-#define IS_OURS(mask)  (((mask) & ~(uint32_t)XF_LEASE_MASK) == XF_TRACE_MASK)
 #define TOLD_REASONS   3u
 #define MAX_FRAME_NAME 60
 
@@ -287,8 +285,9 @@ static void judge_mask(struct report *report, const char *promise,
 		return;
 	}
 	/* One that a killed recorder left is not to come back. */
-	if (IS_OURS(before->mask))
-		judge(report, IS_OURS(after->mask) ? BROKEN : OK, promise,
+	/* A killed recorder leaves it there. */
+	if (XF_TRACE_IS_OURS(before->mask))
+		judge(report, XF_TRACE_IS_OURS(after->mask) ? BROKEN : OK, promise,
 		      "0x%08" PRIx32 ", before: 0x%08" PRIx32 ", left by a killed recorder",
 		      after->mask, before->mask);
 	else

@@ -76,6 +76,8 @@ enum xf_chunk_type {
 	   whose memory it is where there is no file, else 0 }, then any number of struct
 	   xf_user_code */
 	XF_CHUNK_USER_CODE = 18,
+	/* struct xf_runstate_span, any number of them */
+	XF_CHUNK_RUNSTATES = 19,
 };
 
 /* In XF_CHUNK_KERNEL_OF: the domain runs a kernel that is not known. */
@@ -194,6 +196,34 @@ struct xf_user_code {
 };
 
 #define XF_USER_CODE_BYTES 36u /* without the name */
+
+/* What Xen's scheduler makes of a vCPU: RUNSTATE_ of xen/include/public/vcpu.h. */
+enum xf_runstate {
+	XF_RUNSTATE_RUNNING = 0,
+	XF_RUNSTATE_WAITING = 1, /* runnable: to its guest that time is stolen */
+	XF_RUNSTATE_BLOCKED = 2, /* its guest has nothing to do */
+	XF_RUNSTATE_OFFLINE = 3, /* not brought up, paused, or gone */
+	XF_RUNSTATES,
+};
+
+/*
+ * How long a vCPU was in which state between two moments, in ticks of the TSC; what is missing to
+ * the whole is not known. Spans of one vCPU do not overlap; between them nothing is known. One of
+ * more than two tenths of a second is of one state alone.
+ */
+struct xf_runstate_span {
+	uint16_t domid;
+	uint16_t vcpu;
+	uint32_t zero;
+	uint64_t from;
+	uint64_t to;
+	uint64_t ticks[XF_RUNSTATES];
+};
+
+#define XF_RUNSTATE_SPAN_BYTES 56u
+
+_Static_assert(sizeof(struct xf_runstate_span) == XF_RUNSTATE_SPAN_BYTES,
+               "layout of struct xf_runstate_span");
 
 /* Ticks of one pCPU that were due while no other pCPU was free to send the NMI. */
 struct xf_pcpu_skipped {

@@ -469,22 +469,26 @@ static void count_missing(struct builder *builder)
 	profile->nr_pcpus = (uint32_t)xf_recording_info_number(builder->recording, "pcpus", nr);
 }
 
-static void keep_books(struct builder *builder)
+/* Return: 0 or -ENOMEM. */
+static int keep_books(struct builder *builder)
 {
 	const struct xf_recording *recording = builder->recording;
 	struct xf_profile *profile = builder->profile;
 	uint64_t end = xf_recording_info_number(recording, "end.tsc", builder->last_tsc);
+	uint64_t start = xf_recording_info_number(recording, "start.tsc", 0);
 
 	xf_profile_count(profile);
 	count_missing(builder);
 	profile->frequency = xf_recording_info_number(recording, "frequency", 0);
 	profile->start_time = xf_recording_start_time(recording);
-	profile->duration = xf_recording_time(
-	        recording, xf_recording_info_number(recording, "sampling.end.tsc", end));
+	start = xf_recording_info_number(recording, "sampling.start.tsc", start);
+	end = xf_recording_info_number(recording, "sampling.end.tsc", end);
+	profile->duration = xf_recording_time(recording, end);
 	profile->state = xf_recording_state(recording);
 	profile->host = text_of(recording, "host");
 	profile->xen_version = text_of(recording, "xen.version");
 	profile->build_id = text_of(recording, "xen.build-id");
+	return xf_vcpu_times_add_up(recording, builder->options, start, end, &profile->vcpu_times);
 }
 
 /* Groups get their order, and the timeline's events follow them. Return: 0 or -ENOMEM. */
@@ -601,10 +605,11 @@ int xf_profile_build_with(const struct xf_profile_tools *tools,
 	code = add_records(&builder);
 	if (!code)
 		code = xf_calltree_finish(builder.tree);
+	if (!code)
+		code = keep_books(&builder);
 	if (code) {
 		xf_fail(error, code, "no memory for the profile");
 	} else {
-		keep_books(&builder);
 		if (!builder.profile->samples)
 			code = xf_profile_refuse(recording, options, error);
 		else if (xf_profile_order_groups(builder.profile) ||
@@ -643,6 +648,7 @@ void xf_profile_free(struct xf_profile *profile)
 		return;
 	xf_calltree_free(profile->tree);
 	xf_timeline_free(&profile->timeline);
+	xf_vcpu_times_free(&profile->vcpu_times);
 	free(profile->groups);
 	free(profile->images);
 	for (size_t i = 0; i < profile->nr_places; i++)

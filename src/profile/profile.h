@@ -22,6 +22,7 @@
 #include "profile/calltree.h"
 #include "profile/recording.h"
 #include "profile/timeline.h"
+#include "profile/vcpu_times.h"
 #include "symbol/debug.h"
 
 #define XF_DOMID_IDLE 0x7fff
@@ -120,9 +121,10 @@ struct xf_profile {
 	/* Of a text that tells no vCPUs and pCPUs. */
 	bool without_cpus;
 	uint32_t nr_pcpus;
-	uint64_t frequency;  /* Hz and pCPU; 0: not recorded */
-	uint64_t start_time; /* of sampling, ns since 1970, UTC; 0: not recorded */
-	uint64_t duration;   /* of sampling, ns */
+	uint64_t frequency;              /* Hz and pCPU; 0: not recorded */
+	uint64_t start_time;             /* of sampling, ns since 1970, UTC; 0: not recorded */
+	uint64_t duration;               /* of sampling, ns */
+	struct xf_vcpu_times vcpu_times; /* none where they were not recorded */
 	struct xf_recording_state state;
 	/* Owned by the recording; "" where not recorded. */
 	const char *host;

@@ -23,6 +23,7 @@
 #include "profile/pieces.h"
 #include "profile/process_events.h"
 #include "profile/user_code.h"
+#include "profile/vcpu_times.h"
 #include "symbol/symbols.h"
 #include "unwind/unwind.h"
 #include "xenflame/sample.h"
@@ -135,6 +136,10 @@ int xf_recording_write_statistics(struct xf_recording_writer *writer,
 int xf_recording_write_skipped(struct xf_recording_writer *writer,
                                const struct xf_pcpu_skipped *skipped, size_t nr);
 
+/* In which states vCPUs were; adds to what was written before. */
+int xf_recording_write_runstates(struct xf_recording_writer *writer,
+                                 const struct xf_runstate_span *spans, size_t nr);
+
 /* The recording was closed in good order; the last call before the free. */
 int xf_recording_write_end(struct xf_recording_writer *writer);
 
@@ -224,6 +229,9 @@ const struct xf_process_events *xf_recording_processes(const struct xf_recording
 
 /* What is known of their code; never NULL. */
 const struct xf_user_places *xf_recording_user_code(const struct xf_recording *recording);
+
+/* In which states vCPUs were; never NULL. */
+const struct xf_runstate_spans *xf_recording_runstates(const struct xf_recording *recording);
 
 /* Ticks of the TSC in a second; never 0. */
 uint64_t xf_recording_tsc_hz(const struct xf_recording *recording);

@@ -54,6 +54,7 @@ struct xf_recording {
 	struct xf_kernels kernels;
 	struct xf_process_events processes;
 	struct xf_user_places user_code;
+	struct xf_runstate_spans runstates;
 	struct samples *samples;
 	size_t nr_samples;
 	struct xf_guest_pieces waiting; /* for their sample, while chunks are read */
@@ -358,6 +359,12 @@ static int read_user_code(struct xf_recording *recording, struct chunk *chunk)
 	                    xf_user_code_read(&recording->user_code, chunk->content));
 }
 
+static int read_runstates(struct xf_recording *recording, struct chunk *chunk)
+{
+	return count_damage(recording, chunk,
+	                    xf_runstate_spans_read(&recording->runstates, chunk->content));
+}
+
 static int read_processes(struct xf_recording *recording, struct chunk *chunk)
 {
 	return count_damage(
@@ -419,7 +426,7 @@ static int read_chunk(struct xf_recording *recording, struct chunk *chunk)
 	        [XF_CHUNK_KERNEL_CODE] = read_kernel,  [XF_CHUNK_KERNEL_ORC] = read_kernel,
 	        [XF_CHUNK_KERNEL_OF] = read_kernel,    [XF_CHUNK_CLOCK] = read_processes,
 	        [XF_CHUNK_PROCESSES] = read_processes, [XF_CHUNK_SWITCHES] = read_processes,
-	        [XF_CHUNK_USER_CODE] = read_user_code,
+	        [XF_CHUNK_USER_CODE] = read_user_code, [XF_CHUNK_RUNSTATES] = read_runstates,
 	};
 	int code = 0;
 
@@ -529,6 +536,7 @@ int xf_recording_open(const void *bytes, size_t size, struct xf_recording **reco
 	xf_kernels_finish(&made->kernels);
 	xf_process_events_finish(&made->processes);
 	xf_user_code_finish(&made->user_code);
+	made->state.damaged += xf_runstate_spans_finish(&made->runstates);
 	if (made->nr_domains)
 		qsort(made->domains, made->nr_domains, sizeof(*made->domains), compare_domains);
 	made->written_tsc = xf_recording_info_number(made, "start.tsc", 0);
@@ -558,6 +566,7 @@ void xf_recording_free(struct xf_recording *recording)
 	xf_kernels_free(&recording->kernels);
 	xf_process_events_free(&recording->processes);
 	xf_user_code_free(&recording->user_code);
+	xf_runstate_spans_free(&recording->runstates);
 	free(recording->samples);
 	xf_symbols_free(recording->symbols);
 	free(recording);
@@ -668,6 +677,11 @@ const struct xf_process_events *xf_recording_processes(const struct xf_recording
 const struct xf_user_places *xf_recording_user_code(const struct xf_recording *recording)
 {
 	return &recording->user_code;
+}
+
+const struct xf_runstate_spans *xf_recording_runstates(const struct xf_recording *recording)
+{
+	return &recording->runstates;
 }
 
 uint64_t xf_recording_tsc_hz(const struct xf_recording *recording)

@@ -424,6 +424,14 @@ int xf_recording_write_skipped(struct xf_recording_writer *writer,
 	return put_chunk_in_order(writer, XF_CHUNK_SKIPPED, skipped, nr * sizeof(*skipped));
 }
 
+int xf_recording_write_runstates(struct xf_recording_writer *writer,
+                                 const struct xf_runstate_span *spans, size_t nr)
+{
+	if (!nr)
+		return writer->failed;
+	return put_chunk_in_order(writer, XF_CHUNK_RUNSTATES, spans, nr * sizeof(*spans));
+}
+
 int xf_recording_write_end(struct xf_recording_writer *writer)
 {
 	return put_chunk_in_order(writer, XF_CHUNK_END, NULL, 0);

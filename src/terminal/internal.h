@@ -14,6 +14,7 @@ enum item_role {
 	ITEM_NEIGHBOUR,
 	ITEM_NODE,
 	ITEM_ROW,
+	ITEM_TIMES, /* what Xen's scheduler did with a domain's vCPUs */
 };
 
 struct item {
@@ -27,6 +28,7 @@ struct item {
 	enum xf_breakdown_by by;
 	enum xf_frame_kind kind;
 	uint32_t number;
+	size_t first; /* of the vCPUs' times */
 	uint32_t indent;
 	char mark; /* '+' closed, '-' open, ' ' */
 };

@@ -249,11 +249,39 @@ static int fill_rows(struct xf_model *model, enum xf_breakdown_by by, const char
 	return code;
 }
 
+static int fill_times(struct xf_model *model)
+{
+	const struct xf_vcpu_times *times = &model->profile->vcpu_times;
+	struct xf_vcpu_time sum;
+	size_t first, nr;
+	int code = 0;
+
+	if (times->nr)
+		code = add_text(
+		        model, ITEM_HEADING,
+		        " Running Waiting Blocked Offline Unknown  What Xen's scheduler did");
+	for (first = 0; !code && first < times->nr; first += nr) {
+		nr = xf_vcpu_times_domain(times, first, &sum);
+		if (sum.domid == XF_DOMID_IDLE)
+			continue;
+		model->of++;
+		if (xf_model_matches(model, sum.domain))
+			code = add(model, &(struct item){.role = ITEM_TIMES,
+			                                 .first = first,
+			                                 .text = sum.domain,
+			                                 .kind = XF_FRAME_DOMAIN,
+			                                 .number = (uint32_t)nr});
+	}
+	return code;
+}
+
 static int fill_breakdown(struct xf_model *model)
 {
 	bool cpus = !model->profile->without_cpus;
 	int code = fill_rows(model, XF_BY_DOMAIN, "Domains");
 
+	if (!code)
+		code = fill_times(model);
 	if (!code && cpus)
 		code = fill_rows(model, XF_BY_PCPU, "Physical CPUs");
 	if (!code && cpus)

@@ -50,6 +50,24 @@ static void write_numbers(const struct xf_model *model, const struct item *item,
 	}
 }
 
+static void write_times(const struct xf_model *model, const struct item *item,
+                        struct xf_model_line *line)
+{
+	struct xf_vcpu_time sum;
+	uint64_t whole;
+	char text[XF_RUNSTATES + 1][16];
+
+	xf_vcpu_times_domain(&model->profile->vcpu_times, item->first, &sum);
+	whole = xf_vcpu_time_whole(&sum);
+	for (size_t i = 0; i < XF_RUNSTATES; i++)
+		percent(text[i], sizeof(text[i]), sum.time[i], whole);
+	percent(text[XF_RUNSTATES], sizeof(text[0]), sum.unknown, whole);
+	snprintf(line->left, sizeof(line->left), "%s%s%s%s%s  ", text[0], text[1], text[2], text[3],
+	         text[4]);
+	snprintf(line->right, sizeof(line->right), ", %" PRIu32 " vCPU%s", item->number,
+	         item->number == 1 ? "" : "s");
+}
+
 void xf_model_line(const struct xf_model *model, size_t index, struct xf_model_line *line)
 {
 	const struct item *item = &model->items[index];
@@ -59,7 +77,10 @@ void xf_model_line(const struct xf_model *model, size_t index, struct xf_model_l
 	if (item->role == ITEM_HEADING || item->role == ITEM_TEXT)
 		return;
 	line->coloured = true;
-	write_numbers(model, item, line);
+	if (item->role == ITEM_TIMES)
+		write_times(model, item, line);
+	else
+		write_numbers(model, item, line);
 	if (!line->name)
 		line->name = xf_calltree_name(model->profile->tree, item->frame);
 	if (item->role == ITEM_ROW && item->by == XF_BY_VCPU)

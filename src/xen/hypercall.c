@@ -232,24 +232,33 @@ static int call_with_buffer(struct xf_xen *xen, unsigned int op, uint64_t first,
 	return result;
 }
 
-/* A sysctl in the interface version that this Xen speaks, which the first call finds out. */
+int xf_xen_call_in_version(struct xf_xen *xen, unsigned int op, void *argument, uint32_t *known,
+                           uint32_t first, uint32_t last)
+{
+	uint32_t version = *known ? *known : first;
+	int result;
+
+	do {
+		memcpy((char *)argument + sizeof(uint32_t), &version, sizeof(version));
+		result = xencall1(xen->call, op, (uint64_t)argument);
+		if (result < 0)
+			result = code_of_xen(-errno);
+	} while (result == -EACCES && !*known && version++ < last);
+	if (result != -EACCES)
+		*known = version;
+	return result;
+}
+
 static int sysctl_raw(struct xf_xen *xen, struct sysctl *sysctl)
 {
 	void *buffer = xencall_alloc_buffer(xen->call, sizeof(*sysctl));
-	uint32_t version = xen->sysctl_version ? xen->sysctl_version : SYSCTL_VERSION_FIRST;
 	int result;
 
 	if (!buffer)
 		return -ENOMEM;
-	do {
-		sysctl->interface_version = version;
-		memcpy(buffer, sysctl, sizeof(*sysctl));
-		result = xencall1(xen->call, HYPERCALL_SYSCTL, (uint64_t)buffer);
-		if (result < 0)
-			result = code_of_xen(-errno);
-	} while (result == -EACCES && !xen->sysctl_version && version++ < SYSCTL_VERSION_LAST);
-	if (result != -EACCES)
-		xen->sysctl_version = version;
+	memcpy(buffer, sysctl, sizeof(*sysctl));
+	result = xf_xen_call_in_version(xen, HYPERCALL_SYSCTL, buffer, &xen->sysctl_version,
+	                                SYSCTL_VERSION_FIRST, SYSCTL_VERSION_LAST);
 	memcpy(sysctl, buffer, sizeof(*sysctl));
 	xencall_free_buffer(xen->call, buffer);
 	return result;
@@ -356,21 +365,10 @@ void xf_xen_buffer_free(struct xf_xen *xen, void *buffer)
 	xencall_free_buffer(xen->call, buffer);
 }
 
-/* The platform op in the interface version that this Xen speaks. */
 static int platform_raw(struct xf_xen *xen, struct platform_op *op)
 {
-	uint32_t version = xen->platform_version ? xen->platform_version : PLATFORM_VERSION_FIRST;
-	int result;
-
-	do {
-		op->interface_version = version;
-		result = xencall1(xen->call, HYPERCALL_PLATFORM_OP, (uint64_t)op);
-		if (result < 0)
-			result = code_of_xen(-errno);
-	} while (result == -EACCES && !xen->platform_version && version++ < PLATFORM_VERSION_LAST);
-	if (result != -EACCES)
-		xen->platform_version = version;
-	return result;
+	return xf_xen_call_in_version(xen, HYPERCALL_PLATFORM_OP, op, &xen->platform_version,
+	                              PLATFORM_VERSION_FIRST, PLATFORM_VERSION_LAST);
 }
 
 static int explain_symbols(int code, struct xf_error *error)

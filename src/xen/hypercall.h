@@ -62,6 +62,13 @@ int xf_xen_host(struct xf_xen *xen, struct xf_xen_host *host, struct xf_error *e
  * memory that Xen can reach. Return: Xen's own; -ENOMEM or another negative errno value.
  */
 int xf_xen_sysctl(struct xf_xen *xen, uint32_t command, void *body, size_t size);
+/*
+ * For another call: @argument is in memory that Xen can reach, and begins with a command and an
+ * interface version. *@known is the one that this Xen speaks; 0: the first call finds out, from
+ * @first to @last. Return: likewise.
+ */
+int xf_xen_call_in_version(struct xf_xen *xen, unsigned int op, void *argument, uint32_t *known,
+                           uint32_t first, uint32_t last);
 /* Return: the buffer; NULL without memory. To be freed with xf_xen_buffer_free, which takes NULL.
  */
 void *xf_xen_buffer(struct xf_xen *xen, size_t size);

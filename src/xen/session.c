@@ -14,6 +14,7 @@
 #define HELLO_TIMEOUT_MS   5000u
 #define CLOSING_TIMEOUT_MS 3000u
 #define POLL_MS            20u
+#define GIVE_WAY_MS        1000
 
 /* The books of one pCPU as the agent tells them; 32-bit counters may wrap. */
 struct books {
@@ -32,6 +33,9 @@ struct xf_session {
 	size_t payload_size;
 	size_t steps; /* taken, of the table below */
 	uint32_t lease;
+	int64_t way_given; /* until then Xen's scheduler is not asked, ms */
+	bool asked;        /* it is being asked ... */
+	bool unasked;      /* ... but has not been all the time since the last read */
 	bool hello;
 	enum xf_refusal refusal;
 	uint64_t text_address;
@@ -113,19 +117,66 @@ static void hear_sample(void *context, const struct xf_sample *sample,
 		session->sink.sample(session->sink.context, sample, guest);
 }
 
+static void hear_foreign(void *context, uint32_t event, uint64_t tsc, const uint8_t *bytes,
+                         size_t size)
+{
+	struct xf_session *session = context;
+
+	if (session->sink.runstates)
+		xf_runstates_take(session->sink.runstates, event, tsc, bytes, size);
+}
+
+/* Samples come first: where the scheduler's records fill a buffer by half they are done without
+ * for a while. */
+static uint32_t choose_mask(struct xf_session *session)
+{
+	session->asked = session->sink.runstates && now_ms() >= session->way_given;
+	session->unasked = session->unasked || !session->asked;
+	return session->asked ? XF_TRACE_MASK_SCHED : XF_TRACE_MASK;
+}
+
+/* A pCPU that came online after Xen allocated its trace buffers has none to report in. */
+static bool all_are_traced(const struct xf_session *session)
+{
+	unsigned int traced = 0;
+
+	for (unsigned int pcpu = 0; pcpu < session->nr_pcpus; pcpu++)
+		traced += xf_tracebuffers_has(session->buffers, pcpu);
+	return traced >= session->host->machine.online_pcpus;
+}
+
+/* A turn of the run states, for a read that began at @before. */
+static void turn_runstates(struct xf_session *session, uint64_t before)
+{
+	struct xf_tracebuffers_load load = xf_tracebuffers_load(session->buffers);
+
+	if (load.crowded)
+		session->way_given = now_ms() + GIVE_WAY_MS;
+	xf_runstates_turn(session->sink.runstates, before,
+	                  load.gaps || session->unasked || !all_are_traced(session));
+	session->unasked = !session->asked;
+}
+
 static int read_buffers(struct xf_session *session, struct xf_error *error)
 {
-	struct xf_stream_sink sink = {
-	        .context = session, .sample = hear_sample, .control = hear_control};
+	struct xf_stream_sink sink = {.context = session,
+	                              .sample = hear_sample,
+	                              .control = hear_control,
+	                              .foreign = hear_foreign};
+	uint64_t before = tsc();
+	int result = xf_tracebuffers_read(session->buffers, &sink, error);
 
-	return xf_tracebuffers_read(session->buffers, &sink, error);
+	if (session->sink.runstates)
+		turn_runstates(session, before);
+	return result;
 }
 
 /* 1, 2 ... in the bits that are free in the mask; never the value that means stop. */
 static int renew(struct xf_session *session, struct xf_error *error)
 {
 	session->lease = session->lease % XF_LEASE_MASK + 1;
-	return xf_tracebuffers_renew(session->buffers, session->lease, error);
+	return xf_tracebuffers_renew(session->buffers, choose_mask(session) | session->lease,
+	                             error);
 }
 
 int xf_session_remove_agent(struct xf_xen *xen, bool *removed, struct xf_error *error)
@@ -188,8 +239,14 @@ static int close_buffers(struct xf_session *session, struct xf_error *error)
 
 static int enable_tracing(struct xf_session *session, struct xf_error *error)
 {
+	int result;
+
 	session->lease = 1;
-	return xf_tracebuffers_enable(session->buffers, session->lease, error);
+	result = xf_tracebuffers_enable(session->buffers, choose_mask(session) | session->lease,
+	                                error);
+	if (!result && session->sink.runstates)
+		xf_runstates_begin(session->sink.runstates, tsc());
+	return result;
 }
 
 static int upload(struct xf_session *session, struct xf_error *error)
@@ -435,7 +492,8 @@ int xf_session_poll(struct xf_session *session, struct xf_error *error)
 int xf_session_stop(struct xf_session *session, struct xf_error *error)
 {
 	int64_t deadline = now_ms() + CLOSING_TIMEOUT_MS;
-	int result = xf_tracebuffers_renew(session->buffers, XF_LEASE_STOP, error);
+	int result = xf_tracebuffers_renew(session->buffers, choose_mask(session) | XF_LEASE_STOP,
+	                                   error);
 
 	tell(session, "stopping the agent");
 	while (!result && !xf_session_is_quiet(session) && now_ms() < deadline) {

@@ -11,6 +11,7 @@
 
 #include "profile/format.h"
 #include "xen/host.h"
+#include "xen/runstates.h"
 #include "xen/stream.h"
 
 struct xf_session;
@@ -21,6 +22,8 @@ struct xf_session_sink {
 	void (*sample)(void *context, const struct xf_sample *sample,
 	               const struct xf_sample_guest *guest);
 	void (*idle)(void *context, const struct xf_idle_record *idle);
+	/* Takes what Xen's scheduler says of its vCPUs; NULL: it is not asked. */
+	struct xf_runstates *runstates;
 };
 
 /* Told of each step; @what is a few words such as "applying the agent". May be NULL. */

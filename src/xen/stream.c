@@ -207,8 +207,8 @@ static void take_control(uint32_t event, const uint8_t *bytes, size_t size,
 		sink->control(sink->context, event & 0xfff, words, size / 4);
 }
 
-static void take_record(struct xf_stream *stream, uint32_t event, const uint8_t *bytes, size_t size,
-                        const struct xf_stream_sink *sink)
+static void take_record(struct xf_stream *stream, uint32_t event, uint64_t tsc,
+                        const uint8_t *bytes, size_t size, const struct xf_stream_sink *sink)
 {
 	uint32_t lost;
 
@@ -232,6 +232,8 @@ static void take_record(struct xf_stream *stream, uint32_t event, const uint8_t 
 		break;
 	default:
 		stream->foreign_records++;
+		if (sink->foreign)
+			sink->foreign(sink->context, event, tsc, bytes, size);
 	}
 }
 
@@ -244,16 +246,15 @@ void xf_stream_feed(struct xf_stream *stream, const uint8_t *bytes, size_t size,
 		size_t before = xf_cursor_left(&cursor);
 		uint32_t head = xf_cursor_u32(&cursor);
 		size_t extra = 4 * (size_t)HEAD_EXTRA(head);
+		uint64_t tsc = head & HEAD_CYCLES ? xf_cursor_u64(&cursor) : 0;
 		const uint8_t *content;
 
-		if (head & HEAD_CYCLES)
-			xf_cursor_take(&cursor, 8);
 		content = xf_cursor_take(&cursor, extra);
 		if (cursor.failed) {
 			stream->damaged_bytes += before;
 			give_up(stream);
 			return;
 		}
-		take_record(stream, HEAD_EVENT(head), content, extra, sink);
+		take_record(stream, HEAD_EVENT(head), tsc, content, extra, sink);
 	}
 }

@@ -55,6 +55,9 @@ struct xf_stream_sink {
 	               const struct xf_sample_guest *guest);
 	/* @words has @nr 32-bit words, at most 7. */
 	void (*control)(void *context, enum xf_control kind, const uint32_t *words, size_t nr);
+	/* A record that is not the agent's, of @size bytes; @tsc is 0 where it bears no time. */
+	void (*foreign)(void *context, uint32_t event, uint64_t tsc, const uint8_t *bytes,
+	                size_t size);
 };
 
 void xf_stream_init(struct xf_stream *stream, uint32_t pcpu);

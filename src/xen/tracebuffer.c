@@ -19,6 +19,9 @@
 #define PAGES_LEAST      8u
 #define CLAIM_TURNS      10u
 #define CLAIM_PAUSE_US   100000u
+/* With less room than that Xen may have lost records and not have said so yet: one of the longest
+ * records, the one that tells of losses, and twice what is left unused at the buffer's end. */
+#define FULL_BYTES       128u
 /* Xen's event mask after boot: TRC_ALL. */
 #define XEN_DEFAULT_MASK 0x0ffff000u
 
@@ -43,6 +46,7 @@ struct xf_tracebuffers {
 	size_t info_pages;
 	size_t pages; /* of one buffer */
 	struct pcpu_buffer *pcpus;
+	struct xf_tracebuffers_load load;
 	uint8_t *copy; /* of one buffer's contents, in a row */
 };
 
@@ -198,7 +202,7 @@ int xf_trace_reset(struct xf_xen *xen, struct xf_error *error)
 	struct xf_xen_trace_info info;
 	int result = xf_xen_trace_info(xen, &info, error);
 
-	if (result || (info.event_mask & ~XF_LEASE_MASK) != XF_TRACE_MASK)
+	if (result || !XF_TRACE_IS_OURS(info.event_mask))
 		return result;
 	result = xf_xen_trace_enable(xen, false, error);
 	return result ? result : xf_xen_trace_mask(xen, XEN_DEFAULT_MASK, error);
@@ -299,14 +303,14 @@ size_t xf_tracebuffers_size(const struct xf_tracebuffers *buffers)
 	return data_bytes(buffers);
 }
 
-int xf_tracebuffers_renew(struct xf_tracebuffers *buffers, uint32_t lease, struct xf_error *error)
+int xf_tracebuffers_renew(struct xf_tracebuffers *buffers, uint32_t mask, struct xf_error *error)
 {
-	return xf_xen_trace_mask(buffers->xen, XF_TRACE_MASK | (lease & XF_LEASE_MASK), error);
+	return xf_xen_trace_mask(buffers->xen, mask, error);
 }
 
-int xf_tracebuffers_enable(struct xf_tracebuffers *buffers, uint32_t lease, struct xf_error *error)
+int xf_tracebuffers_enable(struct xf_tracebuffers *buffers, uint32_t mask, struct xf_error *error)
 {
-	int result = xf_tracebuffers_renew(buffers, lease, error);
+	int result = xf_tracebuffers_renew(buffers, mask, error);
 
 	if (!result)
 		result = xf_xen_trace_all_pcpus(buffers->xen, buffers->max_pcpu, error);
@@ -339,11 +343,26 @@ static long copy_unread(struct xf_tracebuffers *buffers, volatile struct indices
 	return (long)unread;
 }
 
+/* Takes what was copied of a buffer to pieces, and notes how it stands there. */
+static void feed(struct xf_tracebuffers *buffers, struct xf_stream *stream, size_t unread,
+                 const struct xf_stream_sink *sink)
+{
+	uint64_t before = stream->lost_records + stream->damaged_bytes;
+
+	xf_stream_feed(stream, buffers->copy, unread, sink);
+	if (unread + FULL_BYTES > data_bytes(buffers) ||
+	    stream->lost_records + stream->damaged_bytes != before)
+		buffers->load.gaps = true;
+	if (unread > data_bytes(buffers) / 2)
+		buffers->load.crowded = true;
+}
+
 int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream_sink *sink,
                          struct xf_error *error)
 {
 	unsigned int pcpu;
 
+	buffers->load = (struct xf_tracebuffers_load){0};
 	for (pcpu = 0; pcpu <= buffers->max_pcpu; pcpu++) {
 		volatile struct indices *indices = buffers->pcpus[pcpu].indices;
 		uint32_t producer;
@@ -362,9 +381,14 @@ int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream
 		/* The copy is complete before Xen may write over what was copied. */
 		__atomic_store_n(&((struct indices *)(uintptr_t)indices)->consumer, producer,
 		                 __ATOMIC_RELEASE);
-		xf_stream_feed(&buffers->pcpus[pcpu].stream, buffers->copy, unread, sink);
+		feed(buffers, &buffers->pcpus[pcpu].stream, (size_t)unread, sink);
 	}
 	return 0;
+}
+
+struct xf_tracebuffers_load xf_tracebuffers_load(const struct xf_tracebuffers *buffers)
+{
+	return buffers->load;
 }
 
 bool xf_tracebuffers_has(const struct xf_tracebuffers *buffers, unsigned int pcpu)

@@ -39,11 +39,12 @@ void xf_tracebuffers_close(struct xf_tracebuffers *buffers);
 /* Bytes of one pCPU's buffer. */
 size_t xf_tracebuffers_size(const struct xf_tracebuffers *buffers);
 
-/* Lets the agent's records through, all pCPUs', with @lease in the mask's free bits. */
-int xf_tracebuffers_enable(struct xf_tracebuffers *buffers, uint32_t lease, struct xf_error *error);
+/* Lets records through, all pCPUs': @mask is XF_TRACE_MASK or XF_TRACE_MASK_SCHED, with the lease
+ * in the bits that are free. */
+int xf_tracebuffers_enable(struct xf_tracebuffers *buffers, uint32_t mask, struct xf_error *error);
 
 /* Another sign of life for the agent. */
-int xf_tracebuffers_renew(struct xf_tracebuffers *buffers, uint32_t lease, struct xf_error *error);
+int xf_tracebuffers_renew(struct xf_tracebuffers *buffers, uint32_t mask, struct xf_error *error);
 
 /*
  * Hands all that has come since the last call to @sink, pCPU by pCPU, and makes room in the
@@ -51,6 +52,13 @@ int xf_tracebuffers_renew(struct xf_tracebuffers *buffers, uint32_t lease, struc
  */
 int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream_sink *sink,
                          struct xf_error *error);
+
+/* What the last read has shown of all buffers together. */
+struct xf_tracebuffers_load {
+	bool gaps;    /* records are missing, or may be: a buffer was full */
+	bool crowded; /* one was half full */
+};
+struct xf_tracebuffers_load xf_tracebuffers_load(const struct xf_tracebuffers *buffers);
 
 /* Whether @pcpu has a buffer: it was online when Xen allocated them. */
 bool xf_tracebuffers_has(const struct xf_tracebuffers *buffers, unsigned int pcpu);

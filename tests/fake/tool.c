@@ -74,7 +74,7 @@ static void renew(void *context)
 	tool_hear();
 	tool.lease = tool.lease % XF_LEASE_MASK + 1;
 	tool.renewed = fake_now();
-	fake_set_event_mask(XF_TRACE_MASK | tool.lease);
+	fake_set_event_mask(tool.mask | tool.lease);
 	fake_at(fake_now() + RENEWAL, renew, context);
 }
 
@@ -91,6 +91,7 @@ void tool_start(unsigned int pcpus, uint64_t seed, unsigned int frequency)
 		xf_stream_init(&tool.heard[cpu].stream, cpu);
 		tool.heard[cpu].shortest = UINT64_MAX;
 	}
+	tool.mask = XF_TRACE_MASK;
 	tool.lease = 0;
 	tool.renewing = true;
 	tool.lossy = false;
@@ -114,7 +115,7 @@ void tool_set_lives(enum fake_life life)
 void tool_request_stop(void)
 {
 	tool.renewing = false;
-	fake_set_event_mask(XF_TRACE_MASK | XF_LEASE_STOP);
+	fake_set_event_mask(tool.mask | XF_LEASE_STOP);
 }
 
 bool tool_sees_xen_as_before(void)

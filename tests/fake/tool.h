@@ -30,6 +30,7 @@ struct tool {
 	unsigned int hellos, refusals;
 	uint32_t refusal;
 	bool renewing; /* false: it has died */
+	uint32_t mask; /* XF_TRACE_MASK, or with the scheduler's records */
 	uint32_t lease;
 	int64_t renewed; /* when */
 	bool lossy;      /* Xen's trace buffers are too small */

@@ -67,6 +67,7 @@ static void write_outputs(FILE *out, const struct xf_recording *recording,
 	xf_flamegraph_write(out, profile, &graph);
 	xf_folded_write(out, profile);
 	xf_report_write(out, profile, &report, NULL);
+	xf_report_write_json(out, profile, &all, &report, NULL);
 	if (is_short(recording))
 		xf_script_write(out, recording, &all, NULL);
 }

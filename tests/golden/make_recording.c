@@ -281,6 +281,14 @@ static const struct run agent[] = {
         {0},
 };
 
+static const struct run scheduled[] = {
+        {5, 0, 0, 0, 0, "@kernel"},
+        {9, 1, 0, 1, 0, "@user"},
+        {3, 2, 0, 1, 0, HYPERCALL "do_mmu_update>mod_l1_entry"},
+        {13, 0, 0, 0, 0, "@idle"},
+        {0},
+};
+
 static const struct run only_idle[] = {
         {99, 0, 0, 0, 0, "@idle"},
         {0},
@@ -355,6 +363,7 @@ static const struct scenario scenarios[] = {
         {"guests", guests, usual_domains, "labhost", false, false},
         {"processes", processes, usual_domains, "labhost", false, false},
         {"examples", examples, examples_domains, "labhost", false, false},
+        {"scheduled", scheduled, usual_domains, "labhost", false, false},
         {"only-idle", only_idle, usual_domains, "labhost", .old = true},
         {"many", nothing, usual_domains, "labhost", .many = 100000},
         {"million", nothing, usual_domains, "labhost", .many = 1000000},
@@ -621,6 +630,47 @@ static void write_info(struct xf_recording_writer *writer, const struct scenario
 	xf_recording_write_info(writer, "text.end", "0x%llx", TEXT + nr_functions * CODE_BYTES);
 }
 
+/* Over all of the recording: a domain of two vCPUs, two that share a pCPU, of which of one a third
+ * is not known, and what the pCPUs' idle vCPUs say of it. */
+static void write_runstates(struct xf_recording_writer *writer)
+{
+	const struct xf_runstate_span spans[] = {
+	        {0, 0, 0, START, SAMPLING + TSC_HZ, {0, TSC_HZ, 4 * TSC_HZ}},
+	        {0,
+	         0,
+	         0,
+	         SAMPLING + TSC_HZ,
+	         SAMPLING_END,
+	         {20 * TSC_HZ, TSC_HZ / 2, 17 * TSC_HZ / 2}},
+	        {0, 1, 0, SAMPLING, SAMPLING_END + TSC_HZ, {0, 0, 31 * TSC_HZ}},
+	        {1, 0, 0, SAMPLING, SAMPLING + 20 * TSC_HZ, {15 * TSC_HZ, 4 * TSC_HZ, TSC_HZ, 0}},
+	        {2,
+	         0,
+	         0,
+	         SAMPLING,
+	         SAMPLING_END,
+	         {5 * TSC_HZ, 15 * TSC_HZ, 4 * TSC_HZ, 6 * TSC_HZ}},
+	        {0x7fff, 0, 0, SAMPLING, SAMPLING_END, {9 * TSC_HZ, 21 * TSC_HZ}},
+	        {0x7fff, 1, 0, SAMPLING, SAMPLING_END, {0, 30 * TSC_HZ}},
+	};
+
+	xf_recording_write_runstates(writer, spans, sizeof(spans) / sizeof(spans[0]));
+}
+
+/* Of domains with names of all kinds, and some that make no sense. */
+static void write_hostile_runstates(struct xf_recording_writer *writer)
+{
+	const struct xf_runstate_span spans[] = {
+	        {1, 65535, 0, 0, UINT64_MAX, {UINT64_MAX}},
+	        {2, 0, 0, SAMPLING, SAMPLING_END, {0, 1, 2, 3}},
+	        {2, 0, 0, SAMPLING, SAMPLING_END, {1}},
+	        {3, 0, 0, SAMPLING, SAMPLING, {0}},
+	        {65535, 0, 0, 0, UINT64_MAX, {1, 1, 1, 1}},
+	};
+
+	xf_recording_write_runstates(writer, spans, sizeof(spans) / sizeof(spans[0]));
+}
+
 static void write_books(struct xf_recording_writer *writer, const struct scenario *scenario)
 {
 	const struct xf_pcpu_skipped skipped[2] = {{.pcpu = 0, .ticks = 1200},
@@ -696,6 +746,10 @@ static int write_scenario(struct xf_recording_writer *writer, const struct scena
 	}
 	if (scenario->many && write_many(writer, scenario->many))
 		return -1;
+	if (scenario->runs == scheduled)
+		write_runstates(writer);
+	if (scenario->runs == hostile)
+		write_hostile_runstates(writer);
 	if (!scenario->bare)
 		write_books(writer, scenario);
 	return scenario->cut ? xf_recording_flush(writer) : xf_recording_write_end(writer);

@@ -506,6 +506,55 @@ static void another_users_event_mask_ends_it_as_well(void **state)
 	assert_int_equal(xf_agent.state, XF_QUIET);
 }
 
+static void the_schedulers_records_beside_its_own_are_nothing_to_it(void **state)
+{
+	unsigned int cpu;
+
+	(void)state;
+	tool_start(3, 23, 99);
+	tool_set_lives(FAKE_PV_GUEST);
+	fake_load();
+	tool_run_for(FAKE_SECOND);
+	tool.mask = XF_TRACE_MASK_SCHED;
+	tool_run_for(3 * FAKE_SECOND);
+	assert_int_equal(xf_agent.state, XF_RUNNING);
+	tool_request_stop();
+	tool_run_for(FAKE_SECOND / 2);
+	for (cpu = 0; cpu < tool.nr; cpu++)
+		assert_true(tool.heard[cpu].samples > 300);
+	tool_want_balanced_books(23);
+	/* Nor where they are there from the beginning. */
+	tool_start(3, 24, 99);
+	tool.mask = XF_TRACE_MASK_SCHED;
+	fake_set_event_mask(XF_TRACE_MASK_SCHED | 1);
+	fake_load();
+	tool_run_for(FAKE_SECOND);
+	assert_int_equal(tool.hellos, 1);
+	assert_int_equal(tool.refusals, 0);
+}
+
+/* As xen/common/trace.c compares. */
+static bool lets_through(uint32_t mask, uint32_t event)
+{
+	return (mask & event) && ((mask >> 16) & (event >> 16)) &&
+	       ((mask >> 12) & (event >> 12) & 0xf);
+}
+
+static void of_the_schedulers_records_only_run_states_get_through(void **state)
+{
+	static const uint32_t events[] = {XF_TRACE_SAMPLE, XF_TRACE_CONTROL, XF_TRACE_GUEST,
+	                                  0x00021001, 0x00021002};
+	static const uint32_t others[] = {0x00022001, 0x00028001, 0x00081001, 0x00041001,
+	                                  0x00101000};
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		assert_true(lets_through(XF_TRACE_MASK_SCHED, events[i]));
+		assert_false(lets_through(XF_TRACE_MASK_SCHED, others[i]));
+		assert_int_equal(lets_through(XF_TRACE_MASK, events[i]), i < 3);
+	}
+}
+
 /* The slot of others. */
 
 static void a_slot_that_somebody_took_stays_theirs(void **state)
@@ -609,6 +658,8 @@ int main(void)
 	        cmocka_unit_test(when_the_tool_dies_xen_is_as_before_within_two_seconds),
 	        cmocka_unit_test(at_one_sample_a_second_it_is_as_before_within_two_seconds_too),
 	        cmocka_unit_test(another_users_event_mask_ends_it_as_well),
+	        cmocka_unit_test(the_schedulers_records_beside_its_own_are_nothing_to_it),
+	        cmocka_unit_test(of_the_schedulers_records_only_run_states_get_through),
 	        cmocka_unit_test(a_slot_that_somebody_took_stays_theirs),
 	        cmocka_unit_test(a_slot_that_somebody_borrowed_is_used_again),
 	        cmocka_unit_test(a_softirq_handler_that_somebody_replaced_stays_theirs),

@@ -108,6 +108,9 @@ static int write_all(struct bytes *bytes)
 	struct xf_recording_livepatch livepatch = {.address = 0x9000, .size = 16, .name = "fix"};
 	struct xf_idle_record idle = {.tsc = 2000, .pcpu = 1, .count = 7};
 	struct xf_pcpu_statistics books[2] = {{.pcpu = 0, .delivered = 3}, {.pcpu = 1, .idle = 7}};
+	struct xf_runstate_span spans[2] = {
+	        {.domid = 1, .from = 1000, .to = 1100, .ticks = {60, 30}},
+	        {.domid = 1, .from = 900, .to = 1000, .ticks = {0, 0, 100}}};
 	struct xf_symbols *symbols = xf_symbols_new();
 	struct xf_recording_writer *writer = NULL;
 	struct xf_error error;
@@ -141,6 +144,7 @@ static int write_all(struct bytes *bytes)
 		if (!bytes->limit || bytes->limit == SIZE_MAX)
 			add_sample(writer, 2, XF_MAX_WORDS);
 		xf_recording_write_statistics(writer, books, 2);
+		xf_recording_write_runstates(writer, spans, 2);
 		code = xf_recording_write_end(writer);
 		if (!code)
 			assert_int_equal(xf_recording_written(writer), bytes->size);
@@ -225,6 +229,9 @@ static void what_is_written_is_read(void **state)
 	assert_null(xf_recording_domain(recording, 2, 1002));
 	assert_int_equal(xf_recording_statistics(recording, &nr)[1].idle, 7);
 	assert_int_equal(nr, 2);
+	assert_int_equal(xf_recording_runstates(recording)->nr, 2);
+	assert_int_equal(xf_recording_runstates(recording)->spans[0].ticks[XF_RUNSTATE_BLOCKED],
+	                 100);
 	assert_true(xf_recording_next(recording, &iterator, &record));
 	assert_int_equal(record.nr_words, 2);
 	assert_true(XF_WORD_VALUE(record.sample.words[1]) == 0x1001);

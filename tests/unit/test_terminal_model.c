@@ -298,6 +298,47 @@ static void a_row_restricts_to_its_domain_or_cpu(void **state)
 	finish(model, other);
 }
 
+static void add_times(struct xf_profile *profile, const char *domain, uint16_t domid,
+                      uint64_t waiting)
+{
+	struct xf_vcpu_times *times = &profile->vcpu_times;
+
+	times->rows = realloc(times->rows, (times->nr + 1) * sizeof(*times->rows));
+	times->rows[times->nr++] = (struct xf_vcpu_time){
+	        .domain = strdup(domain), .domid = domid, .time = {100 - waiting, waiting}};
+}
+
+static void what_the_scheduler_did_stands_with_the_domains(void **state)
+{
+	struct xf_profile *profile = make_profile();
+	struct xf_model *model;
+	struct xf_model_line line;
+
+	(void)state;
+	add_times(profile, "one", 1, 20);
+	add_times(profile, "one", 1, 40);
+	add_times(profile, "two", 2, 100);
+	add_times(profile, "Idle", XF_DOMID_IDLE, 0);
+	model = make_model(profile);
+	press(model, "4");
+	assert_lines(model,
+	             "Domains: >one two  Running Waiting Blocked Offline Unknown  What Xen's "
+	             "scheduler did: one, 2 vCPUs two, 1 vCPU Physical CPUs: pCPU 0 pCPU 3 Virtual "
+	             "CPUs: one vCPU 0 two vCPU 0 What was running: xen ");
+	xf_model_line(model, 4, &line);
+	assert_string_equal(line.left, "  70.00%  30.00%       -       -       -  ");
+	press(model, "jj");
+	/* Enter and the sandwich have nothing to do there. */
+	assert_int_equal(xf_model_press(model, XF_KEY_ENTER), XF_WISH_DRAW);
+	press(model, "2");
+	assert_lines(model, "No function is chosen: Enter on one of page 1 does that. ");
+	press(model, "4/two\r");
+	assert_lines(model, "Domains: >two  Running Waiting Blocked Offline Unknown  What Xen's "
+	                    "scheduler did: two, 1 vCPU Physical CPUs: Virtual CPUs: two vCPU 0 "
+	                    "What was running: ");
+	finish(model, profile);
+}
+
 /* ---- Long and deep --------------------------------------------------------------------------- */
 
 static struct xf_profile *make_deep(void)
@@ -502,6 +543,7 @@ int main(void)
 	        cmocka_unit_test(a_tree_opens_closes_and_turns_over),
 	        cmocka_unit_test(a_filtered_tree_keeps_what_leads_there_and_what_follows),
 	        cmocka_unit_test(a_row_restricts_to_its_domain_or_cpu),
+	        cmocka_unit_test(what_the_scheduler_did_stands_with_the_domains),
 	        cmocka_unit_test(the_selected_line_stays_on_the_screen),
 	        cmocka_unit_test(five_thousand_frames_are_shown_and_fit),
 	        cmocka_unit_test(help_scrolls_and_ends),

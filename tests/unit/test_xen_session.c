@@ -29,6 +29,9 @@ static const char *interrupting; /* during this call somebody presses Ctrl-C */
 static volatile sig_atomic_t interrupted;
 static enum xf_livepatch_state agent;
 static enum xf_control answer; /* of the agent, once it has been applied */
+static unsigned int nr_buffers;
+static uint32_t event_mask; /* as last set */
+static struct xf_tracebuffers_load load;
 
 static int call(const char *name, struct xf_error *error)
 {
@@ -110,19 +113,26 @@ void xf_tracebuffers_close(struct xf_tracebuffers *buffers)
 	call("close", NULL);
 }
 
-int xf_tracebuffers_enable(struct xf_tracebuffers *buffers, uint32_t lease, struct xf_error *error)
+int xf_tracebuffers_enable(struct xf_tracebuffers *buffers, uint32_t mask, struct xf_error *error)
 {
 	(void)buffers;
-	assert_int_equal(lease, 1);
+	assert_int_equal(mask & XF_LEASE_MASK, 1);
+	event_mask = mask;
 	return call("enable", error);
 }
 
-int xf_tracebuffers_renew(struct xf_tracebuffers *buffers, uint32_t lease, struct xf_error *error)
+int xf_tracebuffers_renew(struct xf_tracebuffers *buffers, uint32_t mask, struct xf_error *error)
 {
 	(void)buffers;
-	(void)lease;
 	(void)error;
+	event_mask = mask;
 	return 0;
+}
+
+struct xf_tracebuffers_load xf_tracebuffers_load(const struct xf_tracebuffers *buffers)
+{
+	(void)buffers;
+	return load;
 }
 
 int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream_sink *sink,
@@ -143,8 +153,7 @@ int xf_tracebuffers_read(struct xf_tracebuffers *buffers, const struct xf_stream
 bool xf_tracebuffers_has(const struct xf_tracebuffers *buffers, unsigned int pcpu)
 {
 	(void)buffers;
-	(void)pcpu;
-	return true;
+	return pcpu < nr_buffers;
 }
 
 const struct xf_stream *xf_tracebuffers_stream(const struct xf_tracebuffers *buffers,
@@ -166,14 +175,13 @@ int xf_payload_write(const struct xf_payload_input *input, uint8_t **payload, si
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-static struct xf_host host = {.machine.max_pcpu = 1};
+static struct xf_host host = {.machine.max_pcpu = 1, .machine.online_pcpus = 2};
 static struct xf_session *session;
+static struct xf_session_sink sink;
 static struct xf_error error;
 
 static int start(void)
 {
-	static const struct xf_session_sink sink;
-
 	calls[0] = '\0';
 	error = (struct xf_error){0};
 	session = NULL;
@@ -189,6 +197,9 @@ static int set_up(void **state)
 	xf_symbols_finish(host.symbols);
 	failing[0] = failing[1] = interrupting = NULL;
 	answer = XF_CONTROL_HELLO;
+	load = (struct xf_tracebuffers_load){0};
+	nr_buffers = 2;
+	sink = (struct xf_session_sink){0};
 	return 0;
 }
 
@@ -196,6 +207,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	xf_symbols_free(host.symbols);
+	xf_runstates_free(sink.runstates);
 	return 0;
 }
 
@@ -283,6 +295,63 @@ static void what_stays_after_a_failed_start_is_told_with_the_reason(void **state
 	assert_int_equal(agent, XF_LIVEPATCH_APPLIED);
 }
 
+static void want_mask(uint32_t mask)
+{
+	assert_int_equal(event_mask & ~XF_LEASE_MASK, mask);
+}
+
+static void xens_scheduler_is_asked_only_where_that_is_wanted(void **state)
+{
+	(void)state;
+	assert_int_equal(start(), 0);
+	want_mask(XF_TRACE_MASK);
+	assert_int_equal(xf_session_poll(session, &error), 0);
+	want_mask(XF_TRACE_MASK);
+	xf_session_end(session, &error);
+	sink.runstates = xf_runstates_new(1);
+	assert_int_equal(start(), 0);
+	want_mask(XF_TRACE_MASK_SCHED);
+	assert_int_equal(xf_session_poll(session, &error), 0);
+	want_mask(XF_TRACE_MASK_SCHED);
+	assert_int_equal(xf_runstates_books(sink.runstates).gaps, 0);
+	xf_session_end(session, &error);
+}
+
+static void where_a_buffer_fills_the_scheduler_makes_way_for_samples(void **state)
+{
+	(void)state;
+	sink.runstates = xf_runstates_new(1);
+	assert_int_equal(start(), 0);
+	load.crowded = true;
+	assert_int_equal(xf_session_poll(session, &error), 0);
+	assert_int_equal(xf_runstates_books(sink.runstates).gaps, 0);
+	load.crowded = false;
+	assert_int_equal(xf_session_poll(session, &error), 0);
+	want_mask(XF_TRACE_MASK);
+	assert_int_equal(xf_runstates_books(sink.runstates).gaps, 1);
+	/* Nor does a read without a new mask know more. */
+	assert_int_equal(xf_session_listen(session, &error), 0);
+	assert_int_equal(xf_runstates_books(sink.runstates).gaps, 2);
+	xf_session_end(session, &error);
+}
+
+static void lost_records_and_pcpus_without_a_buffer_are_gaps(void **state)
+{
+	(void)state;
+	sink.runstates = xf_runstates_new(1);
+	assert_int_equal(start(), 0);
+	load.gaps = true;
+	assert_int_equal(xf_session_poll(session, &error), 0);
+	assert_int_equal(xf_runstates_books(sink.runstates).gaps, 1);
+	load.gaps = false;
+	assert_int_equal(xf_session_poll(session, &error), 0);
+	assert_int_equal(xf_runstates_books(sink.runstates).gaps, 1);
+	nr_buffers = 1;
+	assert_int_equal(xf_session_poll(session, &error), 0);
+	assert_int_equal(xf_runstates_books(sink.runstates).gaps, 2);
+	xf_session_end(session, &error);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -292,6 +361,9 @@ int main(void)
 	        TEST(an_interruption_at_any_step_undoes_all),
 	        TEST(a_refusal_is_told_with_its_reason),
 	        TEST(what_stays_after_a_failed_start_is_told_with_the_reason),
+	        TEST(xens_scheduler_is_asked_only_where_that_is_wanted),
+	        TEST(where_a_buffer_fills_the_scheduler_makes_way_for_samples),
+	        TEST(lost_records_and_pcpus_without_a_buffer_are_gaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
