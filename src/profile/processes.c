@@ -23,6 +23,7 @@
 /* What is known of a thread from some moment on, until there is something newer. */
 struct state {
 	uint64_t from;
+	uint64_t born; /* the thread; 0: before somebody looked */
 	uint32_t tid;
 	uint32_t pid;
 	uint32_t order;
@@ -174,6 +175,7 @@ static int fork_thread(struct maker *maker, const struct xf_process_event *event
 	struct state state = state_of(event);
 	int code = 0;
 
+	state.born = event->time;
 	if (parent && parent->pid == event->other)
 		state.comm = parent->comm;
 	if (event->tid == event->pid)
@@ -189,6 +191,7 @@ static int name_thread(struct maker *maker, const struct xf_process_event *event
 	int code = 0;
 
 	state.comm = event->comm;
+	state.born = before ? before->born : 0;
 	if (process && !event->other && before && before->pid == event->pid)
 		state.space = before->space;
 	else if (process)
@@ -417,11 +420,27 @@ static bool is_doubtful(const struct xf_processes *processes, uint64_t time)
 	return low && time < processes->doubts[low - 1].until;
 }
 
+/*
+ * Return: what the thread that @ran was at @time, NULL where that is not known. On its last steps
+ * its number may be another's already, on another CPU: that one was not there yet when it began to
+ * run.
+ */
+static const struct state *find_ran(const struct xf_processes *processes,
+                                    const struct xf_switch *ran, uint64_t time)
+{
+	const struct state *thread = find_state(processes, ran->tid, time);
+	const struct state *before = NULL;
+
+	if (thread && thread->born > ran->time)
+		before = find_state(processes, ran->tid, thread->born - 1);
+	return before && before->ended && before->from >= ran->time ? before : thread;
+}
+
 /* Fills in what is known of the thread that @ran, since @ran->time. */
 static void describe(const struct xf_processes *processes, const struct xf_switch *ran,
                      struct xf_process *process)
 {
-	const struct state *thread = find_state(processes, ran->tid, process->time);
+	const struct state *thread = find_ran(processes, ran, process->time);
 	const struct state *first = thread;
 
 	if (!thread || thread->pid != ran->pid ||

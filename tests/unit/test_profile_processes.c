@@ -234,6 +234,31 @@ static void a_number_that_is_used_again_is_another_process(void **state)
 	release(&made);
 }
 
+/* On one CPU it has told of its end and still runs, on another one its number is given anew. */
+static void last_steps_are_not_those_of_the_next_with_that_number(void **state)
+{
+	struct made made = {0};
+
+	(void)state;
+	begin(&made);
+	exists(&made, 1 * MS, 100, 100, "bash");
+	forks(&made, 10 * MS, 100, 200, 200);
+	named(&made, 11 * MS, 200, 200, true, "first");
+	runs(&made, 0, 12 * MS, 200, 200);
+	runs(&made, 0, 25 * MS, 0, 0);
+	exits(&made, 20 * MS, 200, 200);
+	forks(&made, 21 * MS, 100, 200, 200);
+	runs(&made, 1, 22 * MS, 200, 200);
+	named(&made, 23 * MS, 200, 200, true, "second");
+	finish(&made);
+	expect(&made, 0, 15 * MS, 200, "first");
+	expect(&made, 0, 22 * MS, 200, "first");
+	expect(&made, 0, 24 * MS, 200, "first");
+	expect(&made, 1, 22 * MS + 1, 200, "bash");
+	expect(&made, 1, 24 * MS, 200, "second");
+	release(&made);
+}
+
 /* Each CPU hands over its events by itself: what comes later in the file may be earlier. */
 static void events_of_several_cpus_are_put_in_order(void **state)
 {
@@ -704,6 +729,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_process_of_three_milliseconds_is_itself_and_nobody_after),
 	        cmocka_unit_test(a_number_that_is_used_again_is_another_process),
+	        cmocka_unit_test(last_steps_are_not_those_of_the_next_with_that_number),
 	        cmocka_unit_test(events_of_several_cpus_are_put_in_order),
 	        cmocka_unit_test(what_existed_was_so_before_somebody_looked),
 	        cmocka_unit_test(threads_go_by_the_name_of_their_process),
