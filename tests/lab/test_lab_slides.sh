@@ -104,25 +104,40 @@ test_not_given() {
 	check_of slid2 the-one-with-an-image-has-right-names judged one 900 "slid2/$second_id=$second" "slid/$first_id=$first"
 }
 
+# What is done while it is recorded: some seconds after the agent has been loaded.
+WHEN_RECORDED='until xen-livepatch list | grep -q xenflame; do usleep 300000; done; sleep 5'
+
+# put_script NAME TEXT: /tmp/NAME in dom0, which leaves /tmp/NAME.done.
+put_script() {
+	printf '%s\ntouch /tmp/%s.done\n' "$2" "$1" >"$lab_tmp/$1"
+	lab_put "$lab_tmp/$1" /tmp/
+}
+
+# Meanwhile: it is to be done while something is recorded.
+begin_script() { # NAME
+	lab_exec sh -c "sh /tmp/$1 >/tmp/$1.log 2>&1 &"
+}
+
+end_script() { # NAME
+	lab_exec sh -c "n=0; until [ -f /tmp/$1.done ]; do n=\$((n + 1)); [ \$n -lt 400 ] || exit 1; usleep 300000; done" ||
+		{ lab_exec cat "/tmp/$1.log"; return 1; }
+}
+
 # Waits until the guest of that name is another domain, and gives it work.
 put_reboot() {
-	cat >"$lab_tmp/reboot" <<-'SH'
-		sleep 6
-		old=$(xl domid slid)
+	put_script reboot "$WHEN_RECORDED
 		xl reboot slid
-		until id=$(xl domid slid 2>/dev/null) && [ "$id" != "$old" ]; do usleep 200000; done
-		load start timers slid
-	SH
-	lab_put "$lab_tmp/reboot" /tmp/
+		until id=\$(xl domid slid 2>/dev/null) && [ \"\$id\" != $first_id ]; do usleep 200000; done
+		load start timers slid"
 }
 
 test_rebooted() {
 	local text id
 	put_reboot
-	lab_exec sh -c 'sh /tmp/reboot >/tmp/reboot.log 2>&1 &'
-	check a-guest-is-rebooted-while-it-is-recorded record_some rebooted 45 -F 200 -g all \
+	begin_script reboot
+	check a-guest-is-rebooted-while-it-is-recorded record_some rebooted 40 -F 200 -g all \
 		--guest-kernel "slid=$IMAGE" --guest-kernel "slid2=$IMAGE"
-	lab_exec cat /tmp/reboot.log | tail -n 3
+	check it-is-there-again end_script reboot
 	text=$(text_of slid) id=$(domid_of slid)
 	check it-has-another-number-and-another-slide test "$id $text" != "$first_id $first"
 	check_of slid the-slide-before-is-right is_at rebooted slid "$first"
@@ -136,22 +151,21 @@ test_rebooted() {
 put_successor() {
 	gcc -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -shared -fPIC -o "$lab_tmp/given_domid.so" \
 		"$LAB_ROOT/tests/lab/slides/given_domid.c" -ldl || return 1
-	cat >"$lab_tmp/succeed" <<-SH
-		sleep 6
+	lab_put "$lab_tmp/given_domid.so" /tmp/
+	put_script succeed "$WHEN_RECORDED
 		xl destroy slid2
 		export XF_DOMID=$second_id LIBXL_DOMID_REUSE_TIMEOUT=0 LD_PRELOAD=/tmp/given_domid.so
 		until xl create /lab/guests/pv.cfg; do usleep 100000; done
 		unset LD_PRELOAD
-		load start timers pv
-	SH
-	lab_put "$lab_tmp/given_domid.so" "$lab_tmp/succeed" /tmp/
+		load start timers pv"
 }
 
 test_number_again() {
 	check a-successor-is-made put_successor
-	lab_exec sh -c 'sh /tmp/succeed >/tmp/succeed.log 2>&1 &'
-	check a-number-is-used-again-while-it-is-recorded record_some again 30 -F 200 -g all \
+	begin_script succeed
+	check a-number-is-used-again-while-it-is-recorded record_some again 25 -F 200 -g all \
 		--guest-kernel "slid=$IMAGE" --guest-kernel "slid2=$IMAGE"
+	check the-successor-is-there end_script succeed
 	check the-successor-has-the-number test "$(domid_of pv)" = "$second_id"
 	check_of slid2 the-predecessors-slide-is-right is_at again slid2 "$second"
 	check names-of-both-are-right judged again 900 "slid2/$second_id=$second" "pv/$second_id=$LINKED" "slid/$first_id=$first"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* xenctrl.h, of all versions. */
+/* As Xen's libxenctrl has it, of all versions. */
 int xc_domain_create(void *interface, uint32_t *domid, void *config);
 
 int xc_domain_create(void *interface, uint32_t *domid, void *config)
