@@ -105,7 +105,7 @@ test_not_given() {
 }
 
 # What is done while it is recorded: some seconds after the agent has been loaded.
-WHEN_RECORDED='until xen-livepatch list | grep -q xenflame; do usleep 300000; done; sleep 5'
+WHEN_RECORDED='until xen-livepatch list | grep -q "xenflame.*APPLIED"; do usleep 300000; done; sleep 8'
 
 # put_script NAME TEXT: /tmp/NAME in dom0, which leaves /tmp/NAME.done.
 put_script() {
@@ -163,7 +163,7 @@ put_successor() {
 test_number_again() {
 	check a-successor-is-made put_successor
 	begin_script succeed
-	check a-number-is-used-again-while-it-is-recorded record_some again 25 -F 200 -g all \
+	check a-number-is-used-again-while-it-is-recorded record_some again 30 -F 200 -g all \
 		--guest-kernel "slid=$IMAGE" --guest-kernel "slid2=$IMAGE"
 	check the-successor-is-there end_script succeed
 	check the-successor-has-the-number test "$(domid_of pv)" = "$second_id"
