@@ -5,7 +5,7 @@
  * dom0 writes the wanted workloads, "NAME" or "NAME:ARGUMENT:...", to the guest's xenstore key
  * data/lab-want, and reads from data/lab-have what runs: the same words in the same order, "!"
  * before one that is unknown or has ended by itself. Waiting is a blocking read of a watch: no
- * timers, no polling.
+ * timers, no polling. data/lab-text says where this guest's kernel lies.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -174,6 +174,22 @@ static void report(void)
 	answer(payload, sizeof(payload));
 }
 
+/* data/lab-text: the address of the kernel's first instruction, as the kernel itself has it. */
+static void tell_text(void)
+{
+	FILE *symbols = fopen("/proc/kallsyms", "r");
+	char address[32], type, name[512], payload[4096];
+
+	while (symbols && fscanf(symbols, "%31s %c %511s%*[^\n]", address, &type, name) == 3)
+		if (!strcmp(name, "_text")) {
+			send_message(XS_WRITE, "data/lab-text", address, false);
+			answer(payload, sizeof(payload));
+			break;
+		}
+	if (symbols)
+		fclose(symbols);
+}
+
 /* Return: a workload has ended by itself. */
 static bool reap(void)
 {
@@ -206,6 +222,7 @@ int main(void)
 	setpriority(PRIO_PROCESS, 0, -10); /* stay answering beside any workload */
 	send_message(XS_WATCH, "data/lab-want", "want", true);
 	answer(payload, sizeof(payload));
+	tell_text();
 	report();
 	for (;;) {
 		if (!changed)

@@ -2,6 +2,7 @@
 #include "profile/process_events.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,6 +216,16 @@ static int compare_switches(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
+/* As a CPU tells of its switches they are in order: of several at one time that is all that is
+ * known of which came first. */
+static bool are_in_order(const struct xf_process_cpu *cpu)
+{
+	for (size_t i = 1; i < cpu->nr; i++)
+		if (cpu->switches[i].time < cpu->switches[i - 1].time)
+			return false;
+	return true;
+}
+
 static int compare_files(const void *left, const void *right)
 {
 	const struct xf_process_file *a = left;
@@ -232,7 +243,7 @@ void xf_process_events_finish(struct xf_process_events *events)
 	if (events->nr_files)
 		qsort(events->files, events->nr_files, sizeof(*events->files), compare_files);
 	for (size_t i = 0; i < events->nr_cpus; i++)
-		if (events->cpus[i].nr)
+		if (!are_in_order(&events->cpus[i]))
 			qsort(events->cpus[i].switches, events->cpus[i].nr,
 			      sizeof(struct xf_switch), compare_switches);
 }

@@ -17,12 +17,18 @@
    so soon. */
 #define LAST_STEPS_NS 10000000ull
 
+/* So far from a sample the switch that it was taken in may seem to be, by clocks that do not agree;
+   and so much at least another switch is to be further from it. */
+#define AFTER_NS 2000000ull
+#define SURE_NS  10000ull
+
 /* So many mappings are looked at for one address: more than any process has. */
 #define MAPS_MAX 16384u
 
 /* What is known of a thread from some moment on, until there is something newer. */
 struct state {
 	uint64_t from;
+	uint64_t born; /* the thread; 0: before somebody looked */
 	uint32_t tid;
 	uint32_t pid;
 	uint32_t order;
@@ -174,6 +180,7 @@ static int fork_thread(struct maker *maker, const struct xf_process_event *event
 	struct state state = state_of(event);
 	int code = 0;
 
+	state.born = event->time;
 	if (parent && parent->pid == event->other)
 		state.comm = parent->comm;
 	if (event->tid == event->pid)
@@ -189,6 +196,7 @@ static int name_thread(struct maker *maker, const struct xf_process_event *event
 	int code = 0;
 
 	state.comm = event->comm;
+	state.born = before ? before->born : 0;
 	if (process && !event->other && before && before->pid == event->pid)
 		state.space = before->space;
 	else if (process)
@@ -417,11 +425,27 @@ static bool is_doubtful(const struct xf_processes *processes, uint64_t time)
 	return low && time < processes->doubts[low - 1].until;
 }
 
+/*
+ * Return: what the thread that @ran was at @time, NULL where that is not known. On its last steps
+ * its number may be another's already, on another CPU: that one was not there yet when it began to
+ * run.
+ */
+static const struct state *find_ran(const struct xf_processes *processes,
+                                    const struct xf_switch *ran, uint64_t time)
+{
+	const struct state *thread = find_state(processes, ran->tid, time);
+	const struct state *before = NULL;
+
+	if (thread && thread->born > ran->time)
+		before = find_state(processes, ran->tid, thread->born - 1);
+	return before && before->ended && before->from >= ran->time ? before : thread;
+}
+
 /* Fills in what is known of the thread that @ran, since @ran->time. */
 static void describe(const struct xf_processes *processes, const struct xf_switch *ran,
                      struct xf_process *process)
 {
-	const struct state *thread = find_state(processes, ran->tid, process->time);
+	const struct state *thread = find_ran(processes, ran, process->time);
 	const struct state *first = thread;
 
 	if (!thread || thread->pid != ran->pid ||
@@ -471,6 +495,70 @@ static bool is_certain(const struct xf_processes *processes, uint32_t cpu, uint6
 	       find_switch(processes->events, cpu, time + doubt) == ran;
 }
 
+/* Fills in who @ran. Return: false where that is not known. */
+static bool tell(const struct xf_processes *processes, const struct xf_switch *ran, uint64_t time,
+                 struct xf_process *process)
+{
+	if (!ran || ran->pid == XF_PID_UNKNOWN)
+		return false;
+	*process =
+	        (struct xf_process){.pid = ran->pid, .tid = ran->tid, .space = NONE, .time = time};
+	if (!ran->pid)
+		process->name = process->thread = XF_PROCESS_IDLE;
+	else if (!is_doubtful(processes, time))
+		describe(processes, ran, process);
+	return true;
+}
+
+/* Return: how far the switch from @tid to the one at @index of @cpu's is from @time; all bits set
+ * where it is from another thread. */
+static uint64_t distance_of(const struct xf_process_cpu *cpu, size_t index, uint32_t tid,
+                            uint64_t time)
+{
+	const struct xf_switch *next = &cpu->switches[index];
+
+	if (!index || next[-1].tid != tid || next[-1].pid == XF_PID_UNKNOWN)
+		return UINT64_MAX;
+	return next->time > time ? next->time - time : time - next->time;
+}
+
+/* Return: the nearest to @time of the switches of @cpu from @tid; NULL where there is none within
+ * AFTER_NS, or another thread may have been the next as well. */
+static const struct xf_switch *find_after(const struct xf_process_cpu *cpu, uint32_t tid,
+                                          uint64_t time)
+{
+	uint64_t nearest = AFTER_NS, distance;
+	const struct xf_switch *found = NULL;
+	size_t first = count_switches(cpu, time > AFTER_NS ? time - AFTER_NS : 0);
+	size_t end = count_switches(cpu, time + AFTER_NS);
+
+	for (size_t i = first; i < end; i++) {
+		distance = distance_of(cpu, i, tid, time);
+		if (distance < nearest) {
+			found = &cpu->switches[i];
+			nearest = distance;
+		}
+	}
+	for (size_t i = first; found && i < end; i++)
+		if (distance_of(cpu, i, tid, time) < 2 * nearest + SURE_NS &&
+		    cpu->switches[i].tid != found->tid)
+			return NULL;
+	return found;
+}
+
+bool xf_processes_after(const struct xf_processes *processes, uint32_t cpu, uint64_t tsc,
+                        uint32_t tid, struct xf_process *process)
+{
+	const struct xf_process_events *events = processes->events;
+	const struct xf_switch *next;
+	uint64_t time;
+
+	if (cpu >= events->nr_cpus || !xf_clock_time(&processes->clock, tsc, &time))
+		return false;
+	next = find_after(&events->cpus[cpu], tid, time);
+	return next && tell(processes, next, next->time, process);
+}
+
 bool xf_processes_running(const struct xf_processes *processes, uint32_t cpu, uint64_t tsc,
                           enum xf_switching switching, struct xf_process *process)
 {
@@ -488,15 +576,7 @@ bool xf_processes_running(const struct xf_processes *processes, uint32_t cpu, ui
 		if (ran && !is_certain(processes, cpu, time, doubt, ran))
 			ran = NULL;
 	}
-	if (!ran || ran->pid == XF_PID_UNKNOWN)
-		return false;
-	*process =
-	        (struct xf_process){.pid = ran->pid, .tid = ran->tid, .space = NONE, .time = time};
-	if (!ran->pid)
-		process->name = process->thread = XF_PROCESS_IDLE;
-	else if (!is_doubtful(processes, time))
-		describe(processes, ran, process);
-	return true;
+	return tell(processes, ran, time, process);
 }
 
 void xf_processes_describe(const struct xf_processes *processes, uint64_t tsc,

@@ -56,6 +56,14 @@ bool xf_processes_running(const struct xf_processes *processes, uint32_t cpu, ui
                           enum xf_switching switching, struct xf_process *process);
 
 /*
+ * Return: true and who CPU @cpu was switching to at @tsc, from the thread with number @tid: told is
+ * that later, and where the clock is doubted it may seem to be earlier. False where that is not
+ * known.
+ */
+bool xf_processes_after(const struct xf_processes *processes, uint32_t cpu, uint64_t tsc,
+                        uint32_t tid, struct xf_process *process);
+
+/*
  * Of the @process that ran at @tsc its numbers and its thread's name are known for certain: fills
  * in what else is known of it. Where the timeline has another name for the thread, it was another
  * program's at that time: then nothing is.

@@ -51,15 +51,21 @@ static bool is_sound(const struct xf_guest_task *task)
 	       memchr(task->comm, '\0', sizeof(task->comm));
 }
 
-/* Return: whether the kernel told which task it was running, and that is to be believed. */
+/* Return: whether the kernel told which task was its current one. */
+static bool read_task(const struct xf_recording *recording, const struct xf_record *record,
+                      struct xf_guest_task *task)
+{
+	return xf_guest_pieces_task(&record->guest, task) && is_sound(task) &&
+	       is_kernel_known(recording, &record->sample);
+}
+
+/* Return: whether that is to be believed. */
 static bool find_task(const struct xf_recording *recording, const struct xf_record *record,
                       struct xf_process *process)
 {
 	struct xf_guest_task task;
 
-	if (!xf_guest_pieces_task(&record->guest, &task) || !is_sound(&task) ||
-	    !is_kernel_known(recording, &record->sample) ||
-	    !is_on_stack(&record->guest, task.stack))
+	if (!read_task(recording, record, &task) || !is_on_stack(&record->guest, task.stack))
 		return false;
 	*process = (struct xf_process){.pid = task.tgid, .tid = task.pid, .space = XF_NO_SPACE};
 	process->thread = (const char *)record->guest.task + offsetof(struct xf_guest_task, comm);
@@ -67,6 +73,20 @@ static bool find_task(const struct xf_recording *recording, const struct xf_reco
 		process->thread = XF_PROCESS_IDLE;
 	process->name = process->thread;
 	return true;
+}
+
+/* By the timeline. In the midst of a switch the kernel's word is which thread it is from. */
+static bool find_by_clock(const struct xf_tasks *tasks, const struct xf_record *record,
+                          enum xf_switching switching, struct xf_process *process)
+{
+	const struct xf_sample *sample = &record->sample;
+	struct xf_guest_task task;
+
+	if (switching == XF_SWITCH_UNTOLD && read_task(tasks->recording, record, &task))
+		return xf_processes_after(tasks->processes, sample->vcpu, sample->tsc, task.pid,
+		                          process);
+	return xf_processes_running(tasks->processes, sample->vcpu, sample->tsc, switching,
+	                            process);
 }
 
 bool xf_tasks_recorded(const struct xf_tasks *tasks, const struct xf_sample *sample)
@@ -84,8 +104,7 @@ bool xf_tasks_running(const struct xf_tasks *tasks, const struct xf_record *reco
 	bool control = sample->domid == XF_DOMID_CONTROL;
 
 	if (!find_task(tasks->recording, record, process))
-		return control && xf_processes_running(tasks->processes, sample->vcpu, sample->tsc,
-		                                       switching, process);
+		return control && find_by_clock(tasks, record, switching, process);
 	if (control && process->pid)
 		xf_processes_describe(tasks->processes, sample->tsc, process);
 	return true;

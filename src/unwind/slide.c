@@ -20,6 +20,10 @@
 /* So many per mille, or one, may be no place in the code: numbers, and code that Linux has
  * replaced. */
 #define ASTRAY           10u
+/* Of many places more may be: a kernel that patches itself, as it does when it boots, has pointers
+ * to what it patches on its stack. The next limit still tells what is another kernel's. */
+#define MANY             800u
+#define ASTRAY_OF_MANY   30u
 /* Nor may so many of neighbours: a kernel that was built anew is as the image up to where a
  * function has changed, and all that is behind it lies elsewhere. */
 #define NEIGHBOURS       8u
@@ -292,6 +296,15 @@ static double exponent_of(const struct xf_slide_found *found)
 	return (log((double)SLIDES) - (double)found->words * distance) / log(10);
 }
 
+static bool is_too_astray(const struct xf_slide_found *found)
+{
+	size_t places = found->words + found->rips;
+	size_t limit = places < MANY ? ASTRAY : ASTRAY_OF_MANY;
+
+	return (found->astray > 1 && found->astray * 1000 > places * limit) ||
+	       found->together >= TOGETHER;
+}
+
 static int judge(const struct xf_slide_found *found, struct xf_error *error)
 {
 	if (found->exponent > EXPONENT && found->words < FEW)
@@ -302,8 +315,7 @@ static int judge(const struct xf_slide_found *found, struct xf_error *error)
 		        "recording under load helps",
 		        found->words, found->behind);
 	if (found->exponent > EXPONENT || found->next_best * 2 > found->behind ||
-	    (found->astray > 1 && found->astray * 1000 > (found->words + found->rips) * ASTRAY) ||
-	    found->together >= TOGETHER)
+	    is_too_astray(found))
 		return xf_fail(error, -EBADMSG,
 		               "the image is not what it runs: of %zu places in its code %zu are "
 		               "behind calls of the image's, and %zu of %zu in the midst of an "

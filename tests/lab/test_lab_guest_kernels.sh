@@ -15,60 +15,6 @@ SECONDS_EACH=${XENFLAME_LAB_SECONDS:-8}
 LAB_TIMEOUT=300 # images are read by an emulated CPU
 LOADS=(timers@pv timers@pvh)
 
-# The emulator sometimes loses its PVH guest (lab/README.md): what is asked of it then is skipped.
-is_lost() { # DOMAIN
-	lab_exec xl list "$1" 2>&1 | awk -v domain="$1" '$1 == domain { alive = $5 !~ /[cs]/ } END { exit alive }'
-}
-
-check_of() { # DOMAIN NAME COMMAND...
-	if is_lost "$1"; then
-		skip "$2" "the emulator has lost the guest $1"
-	else
-		check "${@:2}"
-	fi
-}
-
-# On a busy machine the emulated recorder can be held up for longer than its lease, which ends a recording
-# early (status 9): what is proven here is proven by the samples until then, if these are enough.
-record_some() { # NAME SECONDS OPTION...
-	local name=$1 seconds=$2 status=0
-	shift 2
-	lab_exec xenflame record -v -t "$seconds" -o /tmp/record.data "$@" >"$lab_tmp/$name.err" 2>&1 || status=$?
-	[ $status = 0 ] || [ $status = 9 ] || { echo "status $status"; tail -n 20 "$lab_tmp/$name.err"; return 1; }
-	lab_get /tmp/record.data "$lab_tmp/$name.data"
-	"$TOOL" folded -i "$lab_tmp/$name.data" -o "$lab_tmp/$name.folded"
-}
-
-was_told() { # NAME REGEX
-	grep -E "$2" "$lab_tmp/$1.err" || { tail -n 5 "$lab_tmp/$1.err"; return 1; }
-}
-
-# Of DOMAIN's samples whose stacks could be read none has an address in place of a name.
-all_are_named() { # NAME DOMAIN
-	awk -v domain="$2" '
-		index($0, domain ";") != 1 || /\[guest switched away\]/ { next }
-		{ n = $NF; all += n; if (index($0, "[" domain " kernel]+0x")) { bad += n; if (!shown++) print } }
-		END { printf "%d of %d without names\n", bad, all; exit !all || bad * 100 > all }' "$lab_tmp/$1.folded"
-}
-
-# Stacks of DOMAIN's with INNER have these frames below it, in this order.
-guest_comes_from() { # NAME DOMAIN INNER OUTER...
-	local name=$1 domain=$2 inner=$3 pattern=''
-	shift 3
-	for frame; do pattern="$pattern;($frame)(;[^;]*)*"; done
-	awk -v domain="$domain" -v inner=";($inner)[; ]" -v pattern="^$domain(;[^;]*)*$pattern" '
-		index($0, domain ";") != 1 || $0 !~ inner || /kernel incomplete|switched away/ { next }
-		{ n = $NF; all += n; if ($0 ~ pattern) good += n; else if (!shown++) print }
-		END { if (!all) { print "no frame " inner; exit 1 }
-		      printf "%d of %d\n", good, all
-		      exit good * 100 < all * 95 }' "$lab_tmp/$name.folded"
-}
-
-# One stack from the system call to Xen's own function.
-is_followed_into_xen() { # NAME DOMAIN
-	grep -qE "^$2;(.*;)?do_syscall_64;.*;xen_hypercall_[a-z]+;.*;(pv_hypercall|svm_vmexit_handler)" "$lab_tmp/$1.folded"
-}
-
 # The image's own symbols against those that the kernel tells when it runs: dom0 runs the same one.
 names_are_the_running_kernels() { # NAME
 	"$LAB_ROOT/build/test/compare_kernels" "$lab_tmp/$1.data" 0 1

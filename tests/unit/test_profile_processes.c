@@ -234,6 +234,31 @@ static void a_number_that_is_used_again_is_another_process(void **state)
 	release(&made);
 }
 
+/* On one CPU it has told of its end and still runs, on another one its number is given anew. */
+static void last_steps_are_not_those_of_the_next_with_that_number(void **state)
+{
+	struct made made = {0};
+
+	(void)state;
+	begin(&made);
+	exists(&made, 1 * MS, 100, 100, "bash");
+	forks(&made, 10 * MS, 100, 200, 200);
+	named(&made, 11 * MS, 200, 200, true, "first");
+	runs(&made, 0, 12 * MS, 200, 200);
+	runs(&made, 0, 25 * MS, 0, 0);
+	exits(&made, 20 * MS, 200, 200);
+	forks(&made, 21 * MS, 100, 200, 200);
+	runs(&made, 1, 22 * MS, 200, 200);
+	named(&made, 23 * MS, 200, 200, true, "second");
+	finish(&made);
+	expect(&made, 0, 15 * MS, 200, "first");
+	expect(&made, 0, 22 * MS, 200, "first");
+	expect(&made, 0, 24 * MS, 200, "first");
+	expect(&made, 1, 22 * MS + 1, 200, "bash");
+	expect(&made, 1, 24 * MS, 200, "second");
+	release(&made);
+}
+
 /* Each CPU hands over its events by itself: what comes later in the file may be earlier. */
 static void events_of_several_cpus_are_put_in_order(void **state)
 {
@@ -453,6 +478,63 @@ static void in_a_switch_the_next_thread_runs(void **state)
 }
 
 /* The clock may have told too late by 10 ms there. */
+static void expect_after(const struct made *made, uint64_t time, uint32_t tid, const char *name)
+{
+	struct xf_process process;
+	bool known = xf_processes_after(made->processes, 0, TSC(time), tid, &process);
+
+	if (known != (name != NULL))
+		fail_msg("at %lu: %d", (unsigned long)time, known);
+	if (name)
+		assert_string_equal(process.name, name);
+}
+
+/* The kernel said from whom: by that the switch is known, however the clocks go. */
+static void after_a_thread_comes_the_one_that_its_cpu_switched_to(void **state)
+{
+	struct made made = {0};
+
+	(void)state;
+	begin(&made);
+	exists(&made, 1 * MS, 100, 100, "one");
+	exists(&made, 1 * MS, 200, 200, "two");
+	exists(&made, 1 * MS, 300, 300, "three");
+	runs(&made, 0, 10 * MS, 100, 100);
+	runs(&made, 0, 20 * MS, 200, 200);
+	runs(&made, 0, 20 * MS + MS / 10, 300, 300);
+	runs(&made, 0, 20 * MS + MS / 5, 200, 200);
+	runs(&made, 0, 50 * MS, 100, 100);
+	runs(&made, 0, 50 * MS + MS / 10, 200, 200);
+	runs(&made, 0, 50 * MS + MS / 5, 100, 100);
+	runs(&made, 0, 50 * MS + MS / 4, 300, 300);
+	finish(&made);
+	expect_after(&made, 20 * MS - MS / 2, 100, "two");
+	expect_after(&made, 20 * MS + MS / 2, 100, "two");
+	expect_after(&made, 20 * MS, 300, "two");
+	expect_after(&made, 20 * MS + MS / 5, 200, "three");
+	expect_after(&made, 30 * MS, 100, NULL); /* there is none near */
+	expect_after(&made, 20 * MS, 400, NULL);
+	expect_after(&made, 50 * MS + MS / 5 - MS / 50, 100, NULL); /* two or three */
+	expect_after(&made, 50 * MS + MS / 10, 100, "two");
+	release(&made);
+}
+
+/* Its clock stood still between them. */
+static void switches_of_one_time_stay_in_their_order(void **state)
+{
+	struct made made = {0};
+
+	(void)state;
+	begin(&made);
+	exists(&made, 1 * MS, 100, 100, "one");
+	exists(&made, 1 * MS, 200, 200, "two");
+	runs(&made, 0, 10 * MS, 200, 200);
+	runs(&made, 0, 10 * MS, 100, 100);
+	finish(&made);
+	expect(&made, 0, 15 * MS, 100, "one");
+	release(&made);
+}
+
 static void a_switch_that_was_just_told_counts_where_the_clock_is_doubted(void **state)
 {
 	struct made made = {0};
@@ -704,6 +786,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_process_of_three_milliseconds_is_itself_and_nobody_after),
 	        cmocka_unit_test(a_number_that_is_used_again_is_another_process),
+	        cmocka_unit_test(last_steps_are_not_those_of_the_next_with_that_number),
 	        cmocka_unit_test(events_of_several_cpus_are_put_in_order),
 	        cmocka_unit_test(what_existed_was_so_before_somebody_looked),
 	        cmocka_unit_test(threads_go_by_the_name_of_their_process),
@@ -713,6 +796,8 @@ int main(void)
 	        cmocka_unit_test(a_clock_that_changes_its_pace_is_doubted_there),
 	        cmocka_unit_test(near_a_switch_nobody_is_known_where_the_clock_is_doubted),
 	        cmocka_unit_test(in_a_switch_the_next_thread_runs),
+	        cmocka_unit_test(after_a_thread_comes_the_one_that_its_cpu_switched_to),
+	        cmocka_unit_test(switches_of_one_time_stay_in_their_order),
 	        cmocka_unit_test(a_switch_that_was_just_told_counts_where_the_clock_is_doubted),
 	        cmocka_unit_test(a_clock_follows_its_readings),
 	        cmocka_unit_test(processes_stand_above_the_control_domain_alone),

@@ -262,6 +262,21 @@ static void numbers_that_look_like_places_are_borne_if_they_are_few(void **state
 	free_kernel(&kernel);
 }
 
+/* As the stacks of a kernel that boots have them, whose code it decodes and patches. */
+static void more_of_them_are_borne_among_many(void **state)
+{
+	struct xf_slide_evidence many = {0}, fewer = {0};
+	struct kernel kernel;
+
+	(void)state;
+	make_kernel(&kernel, 7);
+	add_astray(&many, &kernel, 1000, 40, 0);
+	expect_slide(&kernel, &many, 0);
+	add_astray(&fewer, &kernel, 600, 40, 0);
+	expect_none(&kernel, &fewer, -EBADMSG);
+	free_kernel(&kernel);
+}
+
 /* Fewer than those, but all in one place: behind a function that has changed. */
 static void neighbours_that_all_lead_astray_are_another_kernels(void **state)
 {
@@ -450,6 +465,7 @@ int main(void)
 	        cmocka_unit_test(another_kernels_words_are_refused),
 	        cmocka_unit_test(a_kernel_that_differs_at_its_end_is_refused),
 	        cmocka_unit_test(numbers_that_look_like_places_are_borne_if_they_are_few),
+	        cmocka_unit_test(more_of_them_are_borne_among_many),
 	        cmocka_unit_test(neighbours_that_all_lead_astray_are_another_kernels),
 	        cmocka_unit_test(two_slides_at_once_are_refused),
 	        cmocka_unit_test(garbage_is_refused),
