@@ -15,6 +15,14 @@
 
 #define OPTION "--guest-kernel"
 
+/* Where somebody looks on: so many words are looked at first, each time twice as many until they
+ * prove the kernel, or are so many that they are another one's or those of one that is starting. In
+ * either case all is begun anew. */
+#define FIRST_WORDS 32u
+#define MOST_WORDS  1024u
+/* Of a kernel that is proven, fewer new words are looked at after so many turns. */
+#define NEW_WORDS   16u
+
 static void tell(const struct xf_record_guest_kernels *kernels, bool important, const char *format,
                  ...) __attribute__((format(printf, 3, 4)));
 
@@ -290,6 +298,13 @@ void xf_record_guest_kernels_take(struct xf_record_guest_kernels *kernels,
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
+/* Return: from when on it is not known what has gone runs: of one that was seen only once nothing
+ * is. */
+static uint64_t end_of(const struct xf_guest_kernel_domain *tracked)
+{
+	return tracked->until > tracked->from ? tracked->until : tracked->from;
+}
+
 static int write_domain(struct xf_recording_writer *writer,
                         const struct xf_guest_kernel_domain *tracked, uint32_t number,
                         uint64_t slide)
@@ -306,7 +321,7 @@ static int write_domain(struct xf_recording_writer *writer,
 	if (!code)
 		code = xf_recording_write_kernel_of(writer, &of);
 	of.kernel = XF_NO_KERNEL;
-	of.tsc = tracked->until;
+	of.tsc = end_of(tracked);
 	of.slide = 0;
 	return code || !tracked->gone ? code : xf_recording_write_kernel_of(writer, &of);
 }
@@ -352,16 +367,142 @@ int xf_record_guest_kernels_write(struct xf_record_guest_kernels *kernels,
 	return code;
 }
 
+/* ---- Meanwhile, where somebody looks on ------------------------------------------------------ */
+
+int xf_record_guest_kernels_begin(struct xf_record_guest_kernels *kernels,
+                                  struct xf_recording_writer *writer, uint32_t first)
+{
+	int code = 0;
+
+	for (size_t i = 0; !code && i < kernels->nr_images; i++) {
+		struct xf_guest_kernel_image *image = &kernels->images[i];
+
+		if (image->why_not.code)
+			continue;
+		code = xf_record_kernel_write(writer, &image->image.kernel, first + (uint32_t)i);
+		image->written = true;
+	}
+	return code;
+}
+
+static void begin_anew(struct xf_guest_kernel_domain *tracked)
+{
+	xf_slide_words_free(&tracked->evidence.words);
+	xf_slide_words_free(&tracked->evidence.rips);
+	tracked->enough = FIRST_WORDS;
+	tracked->looked_at = 0;
+	tracked->turns = 0;
+}
+
+static int write_end(struct xf_recording_writer *writer,
+                     const struct xf_guest_kernel_domain *tracked)
+{
+	const struct xf_recording_kernel_of of = {
+	        .domid = tracked->domain.domid, .kernel = XF_NO_KERNEL, .tsc = end_of(tracked)};
+
+	return tracked->proven ? xf_recording_write_kernel_of(writer, &of) : 0;
+}
+
+/* It does not run the image, or not any more, or not yet. */
+static int take_refutation(const struct xf_record_guest_kernels *kernels,
+                           struct xf_recording_writer *writer,
+                           struct xf_guest_kernel_domain *tracked, const char *why)
+{
+	int code = write_end(writer, tracked);
+
+	if (tracked->proven || !tracked->told)
+		tell(kernels, true, "frames of %s's kernel are without names for now (%s): %s",
+		     tracked->domain.name, tracked->image->path, why);
+	tracked->told = true;
+	tracked->proven = false;
+	tracked->from = end_of(tracked);
+	begin_anew(tracked);
+	return code;
+}
+
+static int take_proof(const struct xf_record_guest_kernels *kernels,
+                      struct xf_recording_writer *writer, struct xf_guest_kernel_domain *tracked,
+                      uint32_t first, uint64_t slide)
+{
+	uint32_t number = first + (uint32_t)(tracked->image - kernels->images);
+	int code = 0;
+
+	if (tracked->proven && tracked->slide != slide)
+		return take_refutation(kernels, writer, tracked, "it lies elsewhere by now");
+	if (!tracked->proven)
+		code = write_domain(writer, tracked, number, slide);
+	tracked->proven = true;
+	tracked->slide = slide;
+	return code;
+}
+
+/* Return: whether there are so many words of @tracked that they are to be looked at. */
+static bool are_enough(struct xf_guest_kernel_domain *tracked)
+{
+	size_t nr = tracked->evidence.words.nr;
+
+	if (!tracked->image || nr == tracked->looked_at)
+		return false;
+	tracked->turns++;
+	return nr >= (tracked->enough ? tracked->enough : FIRST_WORDS) ||
+	       (tracked->proven && tracked->turns >= NEW_WORDS);
+}
+
+/* Looks at the words of @tracked where there are enough. */
+static int prove(const struct xf_record_guest_kernels *kernels, struct xf_recording_writer *writer,
+                 struct xf_guest_kernel_domain *tracked, uint32_t first)
+{
+	size_t nr = tracked->evidence.words.nr;
+	struct xf_slide_found found;
+	struct xf_error error = {0};
+	int code;
+
+	if (!are_enough(tracked))
+		return 0;
+	tracked->enough = 2 * nr;
+	tracked->looked_at = nr;
+	tracked->turns = 0;
+	code = xf_slide_find(&tracked->image->image.slide, &tracked->evidence, &found, &error);
+	if (code == -EBADMSG && (tracked->proven || nr >= MOST_WORDS))
+		return take_refutation(kernels, writer, tracked, error.text);
+	if (code)
+		return code == -ENOMEM ? code : 0;
+	code = take_proof(kernels, writer, tracked, first, found.slide);
+	/* Of old words too many would speak for what it no longer runs. */
+	begin_anew(tracked);
+	tracked->enough = 2 * nr < MOST_WORDS ? 2 * nr : MOST_WORDS;
+	return code;
+}
+
+int xf_record_guest_kernels_go_on(struct xf_record_guest_kernels *kernels,
+                                  struct xf_recording_writer *writer, uint32_t first)
+{
+	size_t kept = 0;
+	int code = 0;
+
+	for (size_t i = 0; i < kernels->nr_domains; i++) {
+		struct xf_guest_kernel_domain *tracked = &kernels->domains[i];
+
+		if (!code)
+			code = tracked->gone ? write_end(writer, tracked)
+			                     : prove(kernels, writer, tracked, first);
+		if (tracked->gone)
+			begin_anew(tracked);
+		else
+			kernels->domains[kept++] = *tracked;
+	}
+	kernels->nr_domains = kept;
+	return code;
+}
+
 void xf_record_guest_kernels_free(struct xf_record_guest_kernels *kernels)
 {
 	for (size_t i = 0; i < kernels->nr_images; i++) {
 		free(kernels->images[i].path);
 		xf_guest_image_free(&kernels->images[i].image);
 	}
-	for (size_t i = 0; i < kernels->nr_domains; i++) {
-		xf_slide_words_free(&kernels->domains[i].evidence.words);
-		xf_slide_words_free(&kernels->domains[i].evidence.rips);
-	}
+	for (size_t i = 0; i < kernels->nr_domains; i++)
+		begin_anew(&kernels->domains[i]);
 	free(kernels->domains);
 	*kernels = (struct xf_record_guest_kernels){0};
 }

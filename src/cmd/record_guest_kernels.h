@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The kernels of other domains than dom0: which image each is said to run, by the command line or
- * by the configuration that it was started from, and whether its samples bear that out. Nothing of
- * it goes into the recording before the end, when it is known where the kernel lies: names that are
- * not proven are not written.
+ * by the configuration that it was started from, and whether its samples bear that out. Who runs
+ * which goes into the recording only when it is known where the kernel lies: names that are not
+ * proven are shown to nobody. That is at the end, by all samples; or where somebody looks on, as
+ * soon as they are enough, and then again and again, by those that came since.
  */
 #ifndef XF_CMD_RECORD_GUEST_KERNELS_H
 #define XF_CMD_RECORD_GUEST_KERNELS_H
@@ -37,6 +38,13 @@ struct xf_guest_kernel_domain {
 	uint64_t until; /* the last one at which it was */
 	bool gone;
 	struct xf_slide_evidence evidence;
+	/* Where somebody looks on: */
+	size_t enough;      /* so many words are to be there before they are looked at again */
+	size_t looked_at;   /* so many have been */
+	unsigned int turns; /* with others than those */
+	bool told;          /* that it has no names */
+	bool proven;
+	uint64_t slide;
 };
 
 /* Starts zeroed, freed with xf_record_guest_kernels_free. */
@@ -90,6 +98,16 @@ void xf_record_guest_kernels_take(struct xf_record_guest_kernels *kernels,
 /* At the end: writes the kernels that have been proven, by numbers from @first on, and whose they
  * are. Return: as xf_recording_write_kernel. */
 int xf_record_guest_kernels_write(struct xf_record_guest_kernels *kernels,
+                                  struct xf_recording_writer *writer, uint32_t first);
+
+/* Where somebody looks on, before the recording begins: writes the kernels that domains are said to
+ * run. Return: as xf_recording_write_kernel. */
+int xf_record_guest_kernels_begin(struct xf_record_guest_kernels *kernels,
+                                  struct xf_recording_writer *writer, uint32_t first);
+
+/* And now and then: writes whose they are, as far as that is proven and has not been written, and
+ * where it is so no longer. Domains that are gone are forgotten. Return: likewise. */
+int xf_record_guest_kernels_go_on(struct xf_record_guest_kernels *kernels,
                                   struct xf_recording_writer *writer, uint32_t first);
 
 void xf_record_guest_kernels_free(struct xf_record_guest_kernels *kernels);

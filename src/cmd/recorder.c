@@ -12,7 +12,9 @@
 #include "profile/processes.h"
 #include "xen/guests.h"
 
-#define KEEP_MS 1000
+#define KEEP_MS       1000
+/* The number that kernels of other domains have from on, among all of the recording. */
+#define GUEST_KERNELS (XF_DOM0_KERNEL + 1u)
 
 /* Set by signal handlers: which signal asks for the end. */
 static volatile sig_atomic_t interrupted;
@@ -169,7 +171,7 @@ static int write_dom0_kernel(struct xf_recorder *recorder, struct xf_error *erro
 	tell_step(recorder, detail);
 	if (!kernel.has_task_layout)
 		tell_step(recorder, kernel.no_task_layout.text);
-	else if (!recorder->without_processes)
+	else
 		xf_guests_add_task(&recorder->host.config, XF_DOMID_CONTROL, &kernel.task_layout);
 	result = xf_record_file_write_kernel(&recorder->file, &kernel, error);
 	xf_kernel_free(&kernel);
@@ -198,6 +200,15 @@ static int look_at_domains(struct xf_recorder *recorder, struct xf_error *error)
 	return result;
 }
 
+/* For somebody who looks on, whose the kernels are being told as soon as it is known. */
+static int write_guest_kernels(struct xf_recorder *recorder, struct xf_error *error)
+{
+	struct xf_record_file *file = &recorder->file;
+	int result = xf_record_guest_kernels_begin(&recorder->kernels, file->writer, GUEST_KERNELS);
+
+	return result ? xf_record_file_failed(file, result, error) : 0;
+}
+
 int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *error)
 {
 	const struct xf_record_file *file = &recorder->file;
@@ -219,7 +230,9 @@ int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *er
 		result = look_at_domains(recorder, error);
 	if (!result)
 		xf_record_guest_kernels_add_tasks(&recorder->kernels, config);
-	return result ? result : xf_record_file_write_tasks(&recorder->file, config, error);
+	if (!result)
+		result = xf_record_file_write_tasks(&recorder->file, config, error);
+	return result || !recorder->live ? result : write_guest_kernels(recorder, error);
 }
 
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
@@ -227,8 +240,8 @@ int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
 	struct xf_session_sink sink = {
 	        .context = recorder, .sample = take_sample, .idle = take_idle};
 
-	if (!recorder->without_processes)
-		xf_record_processes_start(&recorder->processes);
+	recorder->processes.wish = recorder->live ? XF_SIDEBAND_NAMES : XF_SIDEBAND_CODE;
+	xf_record_processes_start(&recorder->processes);
 	if (recorder->with_schedule &&
 	    xf_record_schedule_start(&recorder->schedule, &recorder->host) != 0)
 		return xf_fail(error, -ENOMEM, "no memory for what Xen's scheduler does");
@@ -262,13 +275,25 @@ static int write_beside(struct xf_recorder *recorder, struct xf_error *error)
 	return result ? xf_record_file_failed(&recorder->file, result, error) : 0;
 }
 
+static int prove_guest_kernels(struct xf_recorder *recorder, struct xf_error *error)
+{
+	struct xf_record_file *file = &recorder->file;
+	int result = xf_record_guest_kernels_go_on(&recorder->kernels, file->writer, GUEST_KERNELS);
+
+	return result ? xf_record_file_failed(file, result, error) : 0;
+}
+
 /* What is done every second. */
 static int keep_file(struct xf_recorder *recorder, struct xf_error *error)
 {
 	int result = look_at_domains(recorder, error);
 
-	if (!result)
+	if (recorder->deaf)
+		xf_record_processes_leave_out(&recorder->processes);
+	else if (!result)
 		result = write_beside(recorder, error);
+	if (!result && recorder->live)
+		result = prove_guest_kernels(recorder, error);
 	if (!result)
 		result = xf_record_file_write_books(&recorder->file, recorder->session, error);
 	if (result)
@@ -338,7 +363,7 @@ int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error)
 	result = xf_record_user_code(&recorder->file, &recorder->unnamed);
 	if (!result)
 		result = xf_record_guest_kernels_write(&recorder->kernels, recorder->file.writer,
-		                                       XF_DOM0_KERNEL + 1);
+		                                       GUEST_KERNELS);
 	if (result)
 		return xf_record_file_failed(&recorder->file, result, error);
 	return xf_record_file_write_end(&recorder->file, error);

@@ -28,8 +28,8 @@ struct xf_recorder {
 	const char *guests;      /* whose stacks are read too, as xf_guests_choose takes it */
 	bool verbose;            /* tell each step */
 	bool deaf;               /* what comes is counted, but not written */
-	bool without_processes;  /* dom0's are not recorded */
-	bool with_schedule;      /* what Xen's scheduler does is */
+	bool with_schedule;      /* what Xen's scheduler does is recorded */
+	bool live;               /* somebody looks on, and nothing is written at the end */
 	int64_t keep_ms;         /* so often the file is brought up to date; 0: once a second */
 	struct xf_host host;
 	struct xf_record_file file;

@@ -188,16 +188,33 @@ static bool take_guests(void *context, const char *value)
 	return true;
 }
 
+static bool take_guest_kernel(void *context, const char *value)
+{
+	struct request *request = context;
+	struct xf_error error = {0};
+
+	request->needed = "--guest-kernel";
+	if (xf_record_guest_kernels_request(&request->recorder.kernels, value, &error) == 0)
+		return true;
+	xf_complain(0, "%s", error.text);
+	return false;
+}
+
 static const struct xf_option options[] = {
         {"frequency", 'F', "HZ", "samples a second and pCPU (default: 99)", take_frequency},
         {"guests", 'g', "DOMAIN,...",
          "whose stacks are read, too: names, domids, all or none (default: dom0's)", take_guests},
+        {"guest-kernel", 0, "NAME=IMAGE",
+         "the vmlinux or vmlinuz that a domain runs; may be given again (default: as xl started "
+         "it)",
+         take_guest_kernel},
         {"input", 'i', "FILE", "shows a recording that is being written; -: standard input",
          take_input},
         {"delay", 'd', "SECONDS", "between two pictures (default: 1)", take_delay},
         {"count", 'n', "COUNT", "ends after so many of them (default: goes on)", take_count},
         {"batch", 'b', NULL, "text on a terminal too, without keys", take_batch},
-        {"lines", 'l', "N", "at most so many functions in text (default: 20; 0: all)", take_lines},
+        {"lines", 'l', "N",
+         "at most so many processes, and functions, in text (default: 20; 0: all)", take_lines},
         {0},
 };
 
@@ -233,17 +250,20 @@ static int run(int argc, char **argv)
 static const char *const help[] = {
         "Shows each second where the time of all pCPUs goes: idle, Xen, dom0's kernel and "
         "processes,",
-        "other guests; and domains and functions with the most of it. Records like 'xenflame "
-        "record',",
-        "into memory, and takes the agent out again at its end; leaves no file. On a terminal 'h'",
-        "tells the keys; elsewhere it prints text. Shares are of all samples since the last "
+        "other guests; and domains, processes of dom0's and functions with the most of it. "
+        "Records like",
+        "'xenflame record', into memory, and takes the agent out again at its end; leaves no "
+        "file. On a",
+        "terminal 'h' tells the keys; elsewhere it prints text. Shares are of all samples since "
+        "the last",
         "picture.",
         NULL,
 };
 
 const struct xf_command xf_command_top = {
         .name = "top",
-        .synopsis = "[-F HZ] [-g DOMAIN,...] [-i FILE] [-d SECONDS] [-n COUNT] [-b] [-l N]",
+        .synopsis = "[-F HZ] [-g DOMAIN,...] [--guest-kernel NAME=IMAGE] [-i FILE] [-d SECONDS] "
+                    "[-n COUNT] [-b] [-l N]",
         .summary = "shows live where this host's CPUs' time goes",
         .help = help,
         .options = options,

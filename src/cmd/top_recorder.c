@@ -59,6 +59,8 @@ static int record_and_end(struct xf_recorder *recorder)
 	struct xf_error error = {0}, stop_error = {0}, end_error = {0};
 	int result, status;
 
+	if (recorder->processes.why_not.code)
+		xf_complain(0, "%s", recorder->processes.why_not.text);
 	xf_recorder_be_urgent(true);
 	result = record(recorder, &error);
 	recorder->deaf = true;
@@ -74,8 +76,9 @@ static int run(const struct xf_top_recorder_request *request)
 {
 	struct xf_recorder recorder = {.frequency = request->frequency,
 	                               .guests = request->guests,
+	                               .kernels = request->kernels,
 	                               .keep_ms = request->keep_ms,
-	                               .without_processes = true,
+	                               .live = true,
 	                               .file.target.fd = -1};
 	struct xf_error error = {0};
 	int status;

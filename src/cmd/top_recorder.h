@@ -12,11 +12,13 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "cmd/record_guest_kernels.h"
 
 struct xf_top_recorder_request {
 	unsigned int frequency;
 	const char *guests;
-	int64_t keep_ms; /* so often what has come is to be seen */
+	struct xf_record_guest_kernels kernels; /* what is asked for of them */
+	int64_t keep_ms;                        /* so often what has come is to be seen */
 };
 
 struct xf_top_recorder {

@@ -53,7 +53,7 @@ static enum xf_top_news look(struct xf_top_source *source, struct xf_top_moment 
 	struct xf_profile_options options = XF_PROFILE_DEFAULTS;
 	struct xf_live_interval interval;
 
-	options.processes = false;
+	options.by_process = true;
 	if (xf_live_look(source->follow.live, &options, &interval, error))
 		return XF_TOP_FAILED;
 	xf_live_interval_free(&source->interval);

@@ -81,6 +81,27 @@ static void tell_samples(const struct xf_top_moment *moment, struct xf_top_facts
 		               xf_percent(counts->idle, samples));
 }
 
+static void tell_processes(const struct xf_live_interval *interval, struct xf_top_facts *facts)
+{
+	const struct xf_profile_counts *counts = counts_of(interval);
+	uint64_t control = 0, recorded = 0;
+	char text[32];
+
+	for (size_t i = 0; interval->profile && i < interval->profile->nr_groups; i++) {
+		const struct xf_profile_group *group = &interval->profile->groups[i];
+
+		if (group->domid != XF_DOMID_CONTROL)
+			continue;
+		control += group->counts.guest + group->counts.xen;
+		recorded += group->counts.processes;
+	}
+	if (control && !recorded)
+		XF_TEXT_APPEND(facts->quality, ", without processes");
+	if (counts->process_unknown)
+		XF_TEXT_APPEND(facts->quality, ", process unknown %s",
+		               xf_text_count(counts->process_unknown, text));
+}
+
 static void tell_quality(const struct xf_live_interval *interval, struct xf_top_facts *facts)
 {
 	const struct xf_profile_counts *counts = counts_of(interval);
@@ -100,6 +121,7 @@ static void tell_quality(const struct xf_live_interval *interval, struct xf_top_
 	if (counts->switched_away)
 		XF_TEXT_APPEND(facts->quality, ", guest switched away %s",
 		               xf_text_count(counts->switched_away, text));
+	tell_processes(interval, facts);
 	if (interval->left_out)
 		XF_TEXT_APPEND(facts->quality, ", too much to show: %" PRIu64 " KiB left out",
 		               interval->left_out >> 10);
@@ -214,19 +236,26 @@ static int make_pcpus(const struct xf_live_interval *interval, const char *filte
 	return 0;
 }
 
-static void write_domain(struct xf_top_line *line, const struct xf_profile *profile,
+/* Of all samples. */
+static void write_shares(struct xf_top_line *line, const struct xf_profile *profile,
                          const struct xf_breakdown_row *row)
 {
 	const struct xf_profile_counts *counts = &row->counts;
 	uint64_t whole = profile->samples;
 	char a[16], b[16], c[16], d[16], count[32];
 
-	line->name = xf_calltree_name(profile->tree, row->domain);
-	line->kind = row->kind;
 	snprintf(line->left, sizeof(line->left), "%s%s%s%s %16s  ", percent(row->samples, whole, a),
 	         percent(counts->xen, whole, b), percent(counts->guest_kernel, whole, c),
 	         percent(counts->guest - counts->guest_kernel, whole, d),
 	         xf_text_count(row->samples, count));
+}
+
+static void write_domain(struct xf_top_line *line, const struct xf_profile *profile,
+                         const struct xf_breakdown_row *row)
+{
+	write_shares(line, profile, row);
+	line->name = xf_calltree_name(profile->tree, row->domain);
+	line->kind = row->kind;
 }
 
 static int make_domains(const struct xf_profile *profile, const struct xf_sort *sort,
@@ -240,6 +269,51 @@ static int make_domains(const struct xf_profile *profile, const struct xf_sort *
 	lines->lines = calloc(lines->of + 1, sizeof(*lines->lines));
 	for (size_t i = 0; lines->lines && i < lines->of; i++) {
 		write_domain(&lines->lines[lines->nr], profile, &rows[i]);
+		lines->nr += passes(lines->lines[lines->nr].name, filter);
+	}
+	free(rows);
+	return lines->lines ? 0 : -ENOMEM;
+}
+
+static bool is_control(const struct xf_profile *profile, struct xf_frame_id domain)
+{
+	for (size_t i = 0; i < profile->nr_groups; i++) {
+		if (profile->groups[i].domain.index == domain.index)
+			return profile->groups[i].domid == XF_DOMID_CONTROL;
+	}
+	return false;
+}
+
+/* Those of other domains than the control domain bear its name. */
+static void write_process(struct xf_top_line *line, const struct xf_profile *profile,
+                          const struct xf_breakdown_row *row)
+{
+	write_shares(line, profile, row);
+	line->name = xf_calltree_name(profile->tree, row->process);
+	line->kind = XF_FRAME_PROCESS;
+	if (is_control(profile, row->domain))
+		return;
+	snprintf(line->text, sizeof(line->text), "%.60s: %.90s",
+	         xf_calltree_name(profile->tree, row->domain), line->name);
+	line->name = line->text;
+}
+
+/* What belongs to no process that is told is left out. */
+static int make_processes(const struct xf_profile *profile, const struct xf_sort *sort,
+                          const char *filter, struct xf_top_lines *lines)
+{
+	struct xf_breakdown_row *rows;
+	size_t nr;
+	int code = xf_breakdown(profile, XF_BY_PROCESS, sort, &rows, &nr);
+
+	if (code)
+		return code;
+	lines->lines = calloc(nr + 1, sizeof(*lines->lines));
+	for (size_t i = 0; lines->lines && i < nr; i++) {
+		if (!rows[i].process.index)
+			continue;
+		write_process(&lines->lines[lines->nr], profile, &rows[i]);
+		lines->of++;
 		lines->nr += passes(lines->lines[lines->nr].name, filter);
 	}
 	free(rows);
@@ -284,6 +358,7 @@ const char *xf_top_heads(enum xf_top_section section)
 	static const char *const heads[XF_TOP_SECTIONS] = {
 	        [XF_TOP_PCPUS] = "    Idle     Xen dom0krn dom0usr  Guests  Samples  pCPU",
 	        [XF_TOP_DOMAINS] = "   Share     Xen  Kernel    User          Samples  Domain",
+	        [XF_TOP_PROCESSES] = "   Share     Xen  Kernel    User          Samples  Process",
 	        [XF_TOP_FUNCTIONS] = "    Self   Total  Samples  Function",
 	};
 
@@ -300,8 +375,11 @@ int xf_top_lines_of(const struct xf_top_moment *moment, enum xf_top_section sect
 		return make_pcpus(moment->interval, filter, lines);
 	if (!profile)
 		return 0;
-	return section == XF_TOP_DOMAINS ? make_domains(profile, sort, filter, lines)
-	                                 : make_functions(profile, sort, filter, lines);
+	if (section == XF_TOP_DOMAINS)
+		return make_domains(profile, sort, filter, lines);
+	if (section == XF_TOP_PROCESSES)
+		return make_processes(profile, sort, filter, lines);
+	return make_functions(profile, sort, filter, lines);
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
@@ -350,6 +428,8 @@ int xf_top_write(FILE *out, const struct xf_top_moment *moment, uint32_t most)
 	code = write_section(out, moment, XF_TOP_PCPUS, 0);
 	if (!code)
 		code = write_section(out, moment, XF_TOP_DOMAINS, 0);
+	if (!code)
+		code = write_section(out, moment, XF_TOP_PROCESSES, most);
 	if (!code)
 		code = write_section(out, moment, XF_TOP_FUNCTIONS, most);
 	fputc('\n', out);

@@ -26,7 +26,7 @@ struct xf_top_moment {
 struct xf_top_facts {
 	char title[640];   /* "2026-11-30 04:13:07 UTC, labhost, Xen 4.17.7, 2 pCPUs" */
 	char samples[160]; /* "198 in 1.0 s at 99 Hz (guests 20.2%, Xen 30.3%, idle 49.5%)" */
-	char quality[320]; /* "lost 0, incomplete 1 (1.7% of Xen's)" */
+	char quality[320]; /* "lost 0, incomplete 1 (1.7% of Xen's), process unknown 2" */
 	char cost[160];    /* "100 samples/s, agent 0.5%, 45.1 KiB/s, 12.3% of a CPU in dom0" */
 };
 
@@ -35,6 +35,7 @@ void xf_top_facts_of(const struct xf_top_moment *moment, struct xf_top_facts *fa
 enum xf_top_section {
 	XF_TOP_PCPUS, /* all together, then each */
 	XF_TOP_DOMAINS,
+	XF_TOP_PROCESSES, /* of the domains whose processes are told apart */
 	XF_TOP_FUNCTIONS, /* idle ones left out */
 	XF_TOP_SECTIONS,
 };
@@ -42,7 +43,7 @@ enum xf_top_section {
 struct xf_top_line {
 	char left[96];    /* numbers */
 	const char *name; /* the interval's, or @text; bytes that somebody else chose */
-	char text[16];
+	char text[160];
 	enum xf_frame_kind kind;
 };
 
@@ -63,8 +64,8 @@ const char *xf_top_heads(enum xf_top_section section);
 int xf_top_lines_of(const struct xf_top_moment *moment, enum xf_top_section section,
                     const struct xf_sort *sort, const char *filter, struct xf_top_lines *lines);
 
-/* All as text, at most @most functions (0: all), and an empty line. Return: 0 or -ENOMEM. The
- * caller looks at ferror(@out). */
+/* All as text, at most @most processes and functions (0: all), and an empty line. Return: 0 or
+ * -ENOMEM. The caller looks at ferror(@out). */
 int xf_top_write(FILE *out, const struct xf_top_moment *moment, uint32_t most);
 
 #endif

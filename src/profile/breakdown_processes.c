@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/breakdown.h"
+#include "profile/stacks.h"
 
 /* Where a node's samples belong: the process, or else the domain, that its stack stands on. */
 struct place {
@@ -32,7 +34,17 @@ static struct place place_of(const struct xf_calltree *tree, const struct xf_nod
 	return place;
 }
 
-/* Where a stack ends with frames that are missing, they are a guest's: Xen's last one is known. */
+/* Where a stack ends with frames that are missing, they are a guest's kernel's: Xen's last one is
+ * known. */
+static bool is_guest_kernel(const struct xf_calltree *tree, struct xf_frame_id innermost)
+{
+	enum xf_frame_kind kind = xf_calltree_kind(tree, innermost);
+
+	return kind == XF_FRAME_KERNEL || kind == XF_FRAME_INCOMPLETE ||
+	       (kind == XF_FRAME_GUEST &&
+	        strcmp(xf_calltree_name(tree, innermost), XF_GUEST_KERNEL_NAME) == 0);
+}
+
 static void count(struct xf_breakdown_row *row, enum xf_frame_kind innermost, uint64_t samples)
 {
 	row->samples = samples;
@@ -82,6 +94,8 @@ int xf_breakdown_processes(const struct xf_profile *profile, struct xf_breakdown
 		row->process = places[i].process;
 		row->kind = xf_calltree_kind(tree, row->domain);
 		count(row, xf_calltree_kind(tree, node->frame), node->self);
+		if (is_guest_kernel(tree, node->frame))
+			row->counts.guest_kernel = node->self;
 		(*nr)++;
 	}
 	free(places);

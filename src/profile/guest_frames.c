@@ -19,6 +19,7 @@ struct known_frame {
 struct xf_guest_frames {
 	struct xf_calltree *tree;
 	bool addresses;
+	const struct xf_recording *recording;
 	struct xf_guest_stacks *stacks;
 	struct xf_guest_trace trace; /* of the record that was walked last */
 	struct xf_user_stacks user;
@@ -40,6 +41,7 @@ struct xf_guest_frames *xf_guest_frames_new(const struct xf_recording *recording
 	frames->addresses = addresses;
 	frames->user = (struct xf_user_stacks){.processes = processes,
 	                                       .places = xf_recording_user_code(recording)};
+	frames->recording = recording;
 	frames->stacks = stacks;
 	return frames;
 }
@@ -148,7 +150,7 @@ static int push_user(struct xf_guest_frames *frames, const struct xf_record *rec
 
 int xf_guest_frames_walk(struct xf_guest_frames *frames, const struct xf_record *record)
 {
-	return xf_guest_stacks_walk(frames->stacks, record, &frames->trace);
+	return xf_guest_stacks_walk_of(frames->stacks, frames->recording, record, &frames->trace);
 }
 
 enum xf_switching xf_guest_frames_switching(const struct xf_guest_frames *frames)

@@ -404,16 +404,17 @@ static void take_innermost(const struct captured *captured, struct xf_guest_trac
 }
 
 /* Finds the kernel that was running. Return: 0, or -ENOMEM. */
-static int begin_trace(struct xf_guest_stacks *stacks, const struct xf_sample *sample,
-                       struct xf_guest_trace *trace)
+static int begin_trace(struct xf_guest_stacks *stacks, const struct xf_recording *recording,
+                       const struct xf_sample *sample, struct xf_guest_trace *trace)
 {
-	const struct xf_recording_kernel *recorded;
+	const struct xf_recording_kernel_of *said =
+	        xf_kernels_said_of(xf_recording_kernels(recording), sample->domid, sample->tsc);
+	const struct xf_recording_kernel *recorded = NULL;
 	struct xf_guest_kernel *kernel = NULL;
-	uint64_t slide = 0;
 	int code = 0;
 
-	recorded = xf_kernels_of(xf_recording_kernels(stacks->recording), sample->domid,
-	                         sample->tsc, &slide);
+	if (said)
+		recorded = xf_kernels_find(xf_recording_kernels(stacks->recording), said->kernel);
 	if (recorded)
 		code = find_kernel(stacks, recorded, &kernel);
 	trace->nr = 0;
@@ -423,16 +424,16 @@ static int begin_trace(struct xf_guest_stacks *stacks, const struct xf_sample *s
 	trace->user_rip = 0;
 	trace->user_piece = 0;
 	trace->kernel = kernel;
-	trace->slide = kernel ? slide : 0;
+	trace->slide = kernel ? said->slide : 0;
 	return code;
 }
 
-int xf_guest_stacks_walk(struct xf_guest_stacks *stacks, const struct xf_record *record,
-                         struct xf_guest_trace *trace)
+int xf_guest_stacks_walk_of(struct xf_guest_stacks *stacks, const struct xf_recording *recording,
+                            const struct xf_record *record, struct xf_guest_trace *trace)
 {
 	struct captured captured;
 	struct tables tables;
-	int code = begin_trace(stacks, &record->sample, trace);
+	int code = begin_trace(stacks, recording, &record->sample, trace);
 
 	if (code)
 		return code;
@@ -447,6 +448,12 @@ int xf_guest_stacks_walk(struct xf_guest_stacks *stacks, const struct xf_record 
 			walk_kernel(&captured, &tables, trace);
 	}
 	return code;
+}
+
+int xf_guest_stacks_walk(struct xf_guest_stacks *stacks, const struct xf_record *record,
+                         struct xf_guest_trace *trace)
+{
+	return xf_guest_stacks_walk_of(stacks, stacks->recording, record, trace);
 }
 
 /* ---- Naming ---------------------------------------------------------------------------------- */

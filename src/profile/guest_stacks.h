@@ -44,6 +44,10 @@ void xf_guest_stacks_free(struct xf_guest_stacks *stacks);
 int xf_guest_stacks_walk(struct xf_guest_stacks *stacks, const struct xf_record *record,
                          struct xf_guest_trace *trace);
 
+/* The same where the sample is of another @recording, which tells who ran which of the kernels. */
+int xf_guest_stacks_walk_of(struct xf_guest_stacks *stacks, const struct xf_recording *recording,
+                            const struct xf_record *record, struct xf_guest_trace *trace);
+
 /*
  * Names a frame of a @trace of the domain that goes by @domain. Addresses of a kernel that is not
  * known, and those that it has no name for, are "[DOMAIN kernel]+0xADDRESS".

@@ -6,7 +6,7 @@
 
 #include "profile/grow.h"
 
-static struct xf_recording_kernel *find(const struct xf_kernels *kernels, uint32_t number)
+struct xf_recording_kernel *xf_kernels_find(const struct xf_kernels *kernels, uint32_t number)
 {
 	for (size_t i = 0; i < kernels->nr; i++) {
 		if (kernels->kernels[i].number == number)
@@ -24,7 +24,7 @@ static int take_kernel(struct xf_kernels *kernels, struct xf_cursor *content,
 
 	if (content->failed || number == XF_NO_KERNEL)
 		return -EBADMSG;
-	*kernel = find(kernels, number);
+	*kernel = xf_kernels_find(kernels, number);
 	if (*kernel)
 		return 0;
 	if (kernels->nr == XF_MAX_KERNELS)
@@ -217,8 +217,8 @@ void xf_kernels_free(struct xf_kernels *kernels)
 	*kernels = (struct xf_kernels){0};
 }
 
-const struct xf_recording_kernel *xf_kernels_of(const struct xf_kernels *kernels, uint16_t domid,
-                                                uint64_t tsc, uint64_t *slide)
+const struct xf_recording_kernel_of *xf_kernels_said_of(const struct xf_kernels *kernels,
+                                                        uint16_t domid, uint64_t tsc)
 {
 	const struct xf_recording_kernel_of wanted = {
 	        .domid = domid, .tsc = tsc, .order = SIZE_MAX};
@@ -234,10 +234,18 @@ const struct xf_recording_kernel *xf_kernels_of(const struct xf_kernels *kernels
 		else
 			high = middle;
 	}
-	if (!low || kernels->of[low - 1].domid != domid)
+	return low && kernels->of[low - 1].domid == domid ? &kernels->of[low - 1] : NULL;
+}
+
+const struct xf_recording_kernel *xf_kernels_of(const struct xf_kernels *kernels, uint16_t domid,
+                                                uint64_t tsc, uint64_t *slide)
+{
+	const struct xf_recording_kernel_of *said = xf_kernels_said_of(kernels, domid, tsc);
+
+	if (!said)
 		return NULL;
-	*slide = kernels->of[low - 1].slide;
-	return find(kernels, kernels->of[low - 1].kernel);
+	*slide = said->slide;
+	return xf_kernels_find(kernels, said->kernel);
 }
 
 struct xf_symbols *xf_kernels_symbols(const struct xf_recording_kernel *kernel)

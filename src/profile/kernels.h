@@ -71,6 +71,14 @@ void xf_kernels_free(struct xf_kernels *kernels);
 const struct xf_recording_kernel *xf_kernels_of(const struct xf_kernels *kernels, uint16_t domid,
                                                 uint64_t tsc, uint64_t *slide);
 
+/* Return: what is said of that: the number of the kernel, XF_NO_KERNEL among them, and its slide;
+ * NULL where nothing is. */
+const struct xf_recording_kernel_of *xf_kernels_said_of(const struct xf_kernels *kernels,
+                                                        uint16_t domid, uint64_t tsc);
+
+/* Return: the kernel with that number, NULL where there is none. */
+struct xf_recording_kernel *xf_kernels_find(const struct xf_kernels *kernels, uint32_t number);
+
 /* Return: the next symbol of @cursor in the layout of XF_CHUNK_SYMBOLS; failed where it is cut. */
 struct xf_symbol xf_kernels_symbol(struct xf_cursor *cursor);
 

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "profile/grow.h"
+#include "profile/live_processes.h"
 #include "profile/parts.h"
 #include "profile/recording.h"
 
@@ -16,10 +17,15 @@
 /* Of all information, and of one domain's entry; far above what a recorder writes. */
 #define FACTS_MAX   (1u << 20)
 #define DOMAIN_MAX  (4u << 10)
+/* What a chunk has that tells which kernel a domain runs, and how many of them are kept: a domain's
+ * end and its successor's beginning may be in one interval. */
+#define OF_BYTES    24u
+#define OF_KEPT     4u
 
 struct known_domain {
 	uint16_t domid;
 	struct xf_buffer chunk;
+	struct xf_buffer kernels; /* the last chunks that tell which one it runs */
 };
 
 /* What is missing, since the recording began. */
@@ -34,6 +40,7 @@ struct xf_live {
 	struct xf_buffer facts; /* chunks of information */
 	struct known_domain *domains;
 	size_t nr_domains;
+	struct xf_live_processes processes;
 	struct xf_buffer samples;
 	struct xf_buffer statistics; /* the last chunk of them */
 	struct missing missing;
@@ -92,26 +99,65 @@ static int take_facts(struct xf_live *live, struct xf_chunk_head head, const uin
 	return add_chunk(&live->facts, head, content);
 }
 
-static int take_domain(struct xf_live *live, struct xf_chunk_head head, const uint8_t *content)
+/* Return: what is known of the domain that @content begins with; NULL without memory. */
+static struct known_domain *find_domain(struct xf_live *live, const uint8_t *content)
 {
-	struct known_domain *domain = NULL;
+	struct known_domain *domain;
 	uint16_t domid;
 
-	if (head.size < sizeof(domid) || head.size > DOMAIN_MAX || head.flags)
-		return 0;
 	memcpy(&domid, content, sizeof(domid));
 	domid = le16toh(domid);
-	for (size_t i = 0; !domain && i < live->nr_domains; i++)
-		domain = live->domains[i].domid == domid ? &live->domains[i] : NULL;
-	if (!domain) {
-		domain = XF_GROW(live->domains, live->nr_domains);
-		if (!domain)
-			return -ENOMEM;
-		domain->domid = domid;
-		live->nr_domains++;
+	for (size_t i = 0; i < live->nr_domains; i++) {
+		if (live->domains[i].domid == domid)
+			return &live->domains[i];
 	}
+	domain = XF_GROW(live->domains, live->nr_domains);
+	if (!domain)
+		return NULL;
+	domain->domid = domid;
+	live->nr_domains++;
+	return domain;
+}
+
+static int take_domain(struct xf_live *live, struct xf_chunk_head head, const uint8_t *content)
+{
+	struct known_domain *domain;
+
+	if (head.size < sizeof(uint16_t) || head.size > DOMAIN_MAX || head.flags)
+		return 0;
+	domain = find_domain(live, content);
+	if (!domain)
+		return -ENOMEM;
 	domain->chunk.used = 0;
 	return add_chunk(&domain->chunk, head, content);
+}
+
+/* The kernels themselves hold throughout; who runs them may change. */
+static int take_kernel_of(struct xf_live *live, struct xf_chunk_head head, const uint8_t *content)
+{
+	const size_t bytes = sizeof(head) + OF_BYTES;
+	struct known_domain *domain;
+	struct xf_buffer *kernels;
+
+	if (head.size != OF_BYTES || head.flags)
+		return 0;
+	domain = find_domain(live, content);
+	if (!domain)
+		return -ENOMEM;
+	kernels = &domain->kernels;
+	if (kernels->used == OF_KEPT * bytes) {
+		kernels->used -= bytes;
+		memmove(kernels->bytes, kernels->bytes + bytes, kernels->used);
+	}
+	return add_chunk(kernels, head, content);
+}
+
+static int take_processes(struct xf_live *live, struct xf_chunk_head head, const uint8_t *content)
+{
+	if (head.flags)
+		return 0;
+	return xf_live_processes_take(&live->processes, (enum xf_chunk_type)head.type,
+	                              xf_cursor_over(content, head.size));
 }
 
 static int take_samples(struct xf_live *live, struct xf_chunk_head head, const uint8_t *content)
@@ -166,8 +212,13 @@ int xf_live_take(struct xf_live *live, struct xf_chunk_head head, const uint8_t 
 	case XF_CHUNK_KERNEL_SYMBOLS:
 	case XF_CHUNK_KERNEL_CODE:
 	case XF_CHUNK_KERNEL_ORC:
-	case XF_CHUNK_KERNEL_OF:
 		return take_throughout(live, head, content);
+	case XF_CHUNK_KERNEL_OF:
+		return take_kernel_of(live, head, content);
+	case XF_CHUNK_CLOCK:
+	case XF_CHUNK_PROCESSES:
+	case XF_CHUNK_SWITCHES:
+		return take_processes(live, head, content);
 	case XF_CHUNK_INFO:
 		return take_facts(live, head, content);
 	case XF_CHUNK_DOMAIN:
@@ -197,6 +248,7 @@ void xf_live_skip(struct xf_live *live, uint64_t size)
 void xf_live_forget(struct xf_live *live)
 {
 	live->before = live->missing;
+	xf_live_processes_turn(&live->processes);
 	live->samples.used = 0;
 	live->bytes = live->left_out = 0;
 }
@@ -242,6 +294,13 @@ static int make_base(struct xf_live *live, struct xf_error *error)
 	return code;
 }
 
+static int write_domain(const struct known_domain *domain, struct xf_buffer *out)
+{
+	int code = xf_buffer_add(out, domain->chunk.bytes, domain->chunk.used);
+
+	return code ? code : xf_buffer_add(out, domain->kernels.bytes, domain->kernels.used);
+}
+
 /* The interval as a recording of its own, without what is in the base. */
 static int write_interval(const struct xf_live *live, struct xf_buffer *out)
 {
@@ -250,8 +309,9 @@ static int write_interval(const struct xf_live *live, struct xf_buffer *out)
 	if (!code)
 		code = xf_buffer_add(out, live->facts.bytes, live->facts.used);
 	for (size_t i = 0; !code && i < live->nr_domains; i++)
-		code = xf_buffer_add(out, live->domains[i].chunk.bytes,
-		                     live->domains[i].chunk.used);
+		code = write_domain(&live->domains[i], out);
+	if (!code)
+		code = xf_live_processes_write(&live->processes, out);
 	if (!code)
 		code = xf_buffer_add(out, live->samples.bytes, live->samples.used);
 	if (!code)
@@ -344,6 +404,12 @@ bool xf_live_ended(const struct xf_live *live)
 	return live->ended;
 }
 
+static void free_domain(struct known_domain *domain)
+{
+	xf_buffer_free(&domain->chunk);
+	xf_buffer_free(&domain->kernels);
+}
+
 struct xf_live *xf_live_new(void)
 {
 	return calloc(1, sizeof(struct xf_live));
@@ -355,8 +421,9 @@ void xf_live_free(struct xf_live *live)
 		return;
 	forget_base(live);
 	for (size_t i = 0; i < live->nr_domains; i++)
-		xf_buffer_free(&live->domains[i].chunk);
+		free_domain(&live->domains[i]);
 	free(live->domains);
+	xf_live_processes_free(&live->processes);
 	xf_buffer_free(&live->throughout);
 	xf_buffer_free(&live->facts);
 	xf_buffer_free(&live->samples);

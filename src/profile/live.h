@@ -2,9 +2,9 @@
 /*
  * A recording that is still being written, as it comes: chunk by chunk, and now and then the
  * profile of what has come since the last one. However long that goes on, what is kept does not
- * grow: one interval's samples, the last entry of each domain, and what holds for the whole
- * recording, for which unwind tables and names are made once. Processes are left out: their history
- * has no bound.
+ * grow: one interval's samples, the last entries of each domain, of processes what
+ * profile/live_processes.h has, and what holds for the whole recording, for which unwind tables and
+ * names are made once.
  */
 #ifndef XF_PROFILE_LIVE_H
 #define XF_PROFILE_LIVE_H

@@ -233,5 +233,5 @@ uint64_t xf_sample_guest_rip(const struct xf_sample *sample)
 
 const char *xf_sample_guest_name(const struct xf_sample *sample)
 {
-	return xf_sample_guest_rip(sample) >> 63 ? "[guest kernel]" : "[guest user]";
+	return xf_sample_guest_rip(sample) >> 63 ? XF_GUEST_KERNEL_NAME : "[guest user]";
 }

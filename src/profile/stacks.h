@@ -59,6 +59,7 @@ void xf_stacks_name(const struct xf_stacks *stacks, struct xf_frame frame, bool 
  * What a guest was doing, as far as its instruction pointer tells: kernels of 64-bit guests live
  * in the upper half of the address space. (A 32-bit guest's kernel counts as user code.)
  */
+#define XF_GUEST_KERNEL_NAME "[guest kernel]"
 const char *xf_sample_guest_name(const struct xf_sample *sample);
 
 /* The guest's instruction pointer at the sample. */

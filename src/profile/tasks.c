@@ -18,10 +18,10 @@
 /* The task was read by the layout of a kernel that the domain may not have been running. */
 static bool is_kernel_known(const struct xf_recording *recording, const struct xf_sample *sample)
 {
-	uint64_t slide;
+	const struct xf_recording_kernel_of *said =
+	        xf_kernels_said_of(xf_recording_kernels(recording), sample->domid, sample->tsc);
 
-	return xf_kernels_of(xf_recording_kernels(recording), sample->domid, sample->tsc, &slide) !=
-	       NULL;
+	return said && said->kernel != XF_NO_KERNEL;
 }
 
 /*

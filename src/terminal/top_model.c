@@ -22,7 +22,7 @@ static const char *const order_names[] = {"self", "total", "name"};
 
 static const char *const help_lines[] = {
         "Pages",
-        "  1, 2, 3, 4      all in short; functions; domains; physical CPUs",
+        "  1 to 5          all in short; functions; dom0's processes; domains; pCPUs",
         "  Tab             the next one",
         "  q               out of xenflame, which takes the agent out of Xen",
         "",
@@ -35,8 +35,8 @@ static const char *const help_lines[] = {
         "  d               types the seconds between two pictures; + longer, - shorter",
         "",
         "Finding",
-        "  / f             filter: functions and domains whose name has what is typed, in",
-        "                  whatever case; Enter keeps it, Esc takes it away",
+        "  / f             filter: functions, processes and domains whose name has what",
+        "                  is typed, in whatever case; Enter keeps it, Esc takes it away",
         "  s               order: by self, by total, by name",
         "",
         "Shares are of all samples between two pictures, idle ones included; on a pCPU's",
@@ -133,10 +133,13 @@ static int fill_all(struct xf_top_model *model)
 {
 	size_t pcpus = share_of(model, XF_TOP_PCPUS);
 	size_t domains = share_of(model, XF_TOP_DOMAINS);
+	size_t processes = share_of(model, XF_TOP_PROCESSES);
 	int code = add_section(model, XF_TOP_PCPUS, 0, pcpus);
 
 	if (!code)
 		code = add_section(model, XF_TOP_DOMAINS, 0, domains);
+	if (!code)
+		code = add_section(model, XF_TOP_PROCESSES, 0, processes);
 	if (!code && model->rows > model->nr)
 		code = add_section(model, XF_TOP_FUNCTIONS, model->top, model->rows - model->nr);
 	return code;
@@ -156,9 +159,16 @@ static int fill_help(struct xf_top_model *model)
 
 static enum xf_top_section section_of(enum xf_top_page page)
 {
-	return page == XF_TOP_PAGE_PCPUS     ? XF_TOP_PCPUS
-	       : page == XF_TOP_PAGE_DOMAINS ? XF_TOP_DOMAINS
-	                                     : XF_TOP_FUNCTIONS;
+	switch (page) {
+	case XF_TOP_PAGE_PCPUS:
+		return XF_TOP_PCPUS;
+	case XF_TOP_PAGE_DOMAINS:
+		return XF_TOP_DOMAINS;
+	case XF_TOP_PAGE_PROCESSES:
+		return XF_TOP_PROCESSES;
+	default:
+		return XF_TOP_FUNCTIONS;
+	}
 }
 
 /* How many lines could be passed over. */
@@ -333,6 +343,7 @@ static enum xf_wish press_other(struct xf_top_model *model, uint32_t key)
 	case '2':
 	case '3':
 	case '4':
+	case '5':
 		return turn_to(model, (enum xf_top_page)(key - '1'));
 	case XF_KEY_TAB:
 		return turn_to(model, (enum xf_top_page)((model->page + 1) % XF_TOP_PAGE_HELP));

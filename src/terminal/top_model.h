@@ -18,6 +18,7 @@ struct xf_top_model;
 enum xf_top_page {
 	XF_TOP_PAGE_ALL, /* the beginning of each section */
 	XF_TOP_PAGE_FUNCTIONS,
+	XF_TOP_PAGE_PROCESSES,
 	XF_TOP_PAGE_DOMAINS,
 	XF_TOP_PAGE_PCPUS,
 	XF_TOP_PAGE_HELP,

@@ -20,8 +20,11 @@ static void draw_fact(struct xf_canvas *canvas, int row, const char *label, cons
 static void draw_head(struct xf_canvas *canvas, const struct xf_top_screen *shown)
 {
 	static const char *const pages[XF_TOP_PAGES] = {
-	        [XF_TOP_PAGE_ALL] = "1 All",         [XF_TOP_PAGE_FUNCTIONS] = "2 Functions",
-	        [XF_TOP_PAGE_DOMAINS] = "3 Domains", [XF_TOP_PAGE_PCPUS] = "4 Physical CPUs",
+	        [XF_TOP_PAGE_ALL] = "1 All",
+	        [XF_TOP_PAGE_FUNCTIONS] = "2 Functions",
+	        [XF_TOP_PAGE_PROCESSES] = "3 Processes",
+	        [XF_TOP_PAGE_DOMAINS] = "4 Domains",
+	        [XF_TOP_PAGE_PCPUS] = "5 Physical CPUs",
 	        [XF_TOP_PAGE_HELP] = "? Help",
 	};
 

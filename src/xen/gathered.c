@@ -213,6 +213,19 @@ void xf_gathered_written(struct xf_gathered *gathered)
 		gathered->cpus[i].nr = 0;
 }
 
+void xf_gathered_leave_out(struct xf_gathered *gathered)
+{
+	gathered->size = 0;
+	for (size_t i = 0; i < gathered->nr_cpus; i++) {
+		struct xf_gathered_cpu *cpu = &gathered->cpus[i];
+
+		if (!cpu->nr)
+			continue;
+		cpu->switches[0].pid = XF_PID_UNKNOWN;
+		cpu->nr = 1;
+	}
+}
+
 void xf_gathered_free(struct xf_gathered *gathered)
 {
 	for (size_t i = 0; i < gathered->nr_cpus; i++)

@@ -62,6 +62,9 @@ uint32_t xf_gather_file(struct xf_gathered *gathered, const char *path, const ch
 
 /* What has been gathered is in the file: forgets it, but not the files' numbers. */
 void xf_gathered_written(struct xf_gathered *gathered);
+/* The same where it is not to be in the file: of what each CPU ran no more is told than since when
+ * it is not known. */
+void xf_gathered_leave_out(struct xf_gathered *gathered);
 void xf_gathered_free(struct xf_gathered *gathered);
 
 #endif

@@ -167,7 +167,8 @@ static void look_at_process(const struct xf_procfs *procfs, uint32_t pid,
 	if (!read_comm(pid, pid, comm))
 		return;
 	xf_gather_exists(gathered, &who, comm);
-	look_at_maps(&who, gathered);
+	if (!procfs->names)
+		look_at_maps(&who, gathered);
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
 	threads = opendir(path);
 	while (threads && (entry = readdir(threads))) {

@@ -13,6 +13,7 @@
 /* A look at all of them, which may be spread over a time. */
 struct xf_procfs {
 	DIR *processes; /* NULL: none is under way */
+	bool names;     /* alone are wanted, not what is mapped */
 	uint64_t (*now)(void);
 };
 

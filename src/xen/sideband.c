@@ -39,6 +39,7 @@ struct xf_sideband {
 	size_t nr_rings;
 	struct xf_gathered gathered;
 	struct xf_procfs procfs;
+	uint64_t left_out;   /* from when on what had come was; 0: none was */
 	uint64_t doubt_from; /* what processes are is not certain from here on; 0: it is */
 	bool once_more;      /* the look at all processes that is under way began before a loss */
 	uint8_t record[RECORD_MAX];
@@ -82,8 +83,10 @@ void xf_sideband_read_clocks(struct xf_clock_pair *pair)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static struct perf_event_attr attributes_of(const struct ring *ring, bool build_ids)
+static struct perf_event_attr attributes_of(const struct ring *ring, bool code, bool build_ids)
 {
+	bool tasks = !ring->reader.switches;
+
 	return (struct perf_event_attr){
 	        .type = PERF_TYPE_SOFTWARE,
 	        .config = PERF_COUNT_SW_DUMMY,
@@ -92,12 +95,12 @@ static struct perf_event_attr attributes_of(const struct ring *ring, bool build_
 	        .sample_id_all = 1,
 	        .use_clockid = 1,
 	        .clockid = CLOCK,
-	        .comm = !ring->reader.switches,
-	        .comm_exec = !ring->reader.switches,
-	        .task = !ring->reader.switches,
-	        .mmap = !ring->reader.switches,
-	        .mmap2 = !ring->reader.switches,
-	        .build_id = !ring->reader.switches && build_ids,
+	        .comm = tasks,
+	        .comm_exec = tasks,
+	        .task = tasks,
+	        .mmap = tasks && code,
+	        .mmap2 = tasks && code,
+	        .build_id = tasks && code && build_ids,
 	        .context_switch = ring->reader.switches,
 	        .watermark = 1,
 	        .wakeup_watermark = (uint32_t)(ring->bytes / 2), /* nobody is to be woken */
@@ -105,10 +108,10 @@ static struct perf_event_attr attributes_of(const struct ring *ring, bool build_
 }
 
 /* Return: 0, or a negative errno value. Kernels before 5.12 tell no build-ids. */
-static int open_event(struct ring *ring)
+static int open_event(struct ring *ring, bool code)
 {
-	struct perf_event_attr with = attributes_of(ring, true);
-	struct perf_event_attr without = attributes_of(ring, false);
+	struct perf_event_attr with = attributes_of(ring, code, true);
+	struct perf_event_attr without = attributes_of(ring, code, false);
 
 	ring->fd = (int)syscall(SYS_perf_event_open, &with, -1, (int)ring->reader.cpu, -1,
 	                        PERF_FLAG_FD_CLOEXEC);
@@ -127,7 +130,7 @@ static int open_ring(struct xf_sideband *sideband, uint32_t cpu, bool switches)
 
 	*ring = (struct ring){.bytes = switches ? SWITCHES_BYTES : TASKS_BYTES,
 	                      .reader = {.cpu = cpu, .switches = switches}};
-	code = open_event(ring);
+	code = open_event(ring, !sideband->procfs.names);
 	if (code)
 		return code;
 	ring->reader.opened = now();
@@ -195,7 +198,8 @@ static bool sees_all_processes(void)
 	return size < 0 || strcmp(name, FIRST_PID_NAMESPACE) == 0;
 }
 
-int xf_sideband_open(struct xf_sideband **sideband, struct xf_error *error)
+int xf_sideband_open(enum xf_sideband_wish wish, struct xf_sideband **sideband,
+                     struct xf_error *error)
 {
 	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct xf_sideband *made;
@@ -210,6 +214,7 @@ int xf_sideband_open(struct xf_sideband **sideband, struct xf_error *error)
 	if (!made)
 		return xf_fail(error, -ENOMEM, "processes are not recorded: out of memory");
 	made->procfs.now = now;
+	made->procfs.names = wish == XF_SIDEBAND_NAMES;
 	code = open_rings(made, nr_cpus);
 	if (code) {
 		xf_sideband_close(made);
@@ -283,8 +288,9 @@ static void read_ring(struct xf_sideband *sideband, struct ring *ring)
 /* Return: from when on events have been lost since this was last asked; 0 where none have. */
 static uint64_t take_loss(struct xf_sideband *sideband)
 {
-	uint64_t from = 0;
+	uint64_t from = sideband->left_out;
 
+	sideband->left_out = 0;
 	for (size_t i = 0; i < sideband->nr_rings; i++) {
 		struct xf_perf_reader *reader = &sideband->rings[i].reader;
 
@@ -328,6 +334,12 @@ void xf_sideband_poll(struct xf_sideband *sideband)
 		if (sideband->rings[i].page)
 			read_ring(sideband, &sideband->rings[i]);
 	look_again(sideband);
+}
+
+void xf_sideband_go_on(struct xf_sideband *sideband, uint64_t from)
+{
+	xf_gather_lost(&sideband->gathered, from, now());
+	sideband->left_out = from;
 }
 
 struct xf_gathered *xf_sideband_gathered(struct xf_sideband *sideband)

@@ -13,11 +13,17 @@
 
 struct xf_sideband;
 
+enum xf_sideband_wish {
+	XF_SIDEBAND_CODE,  /* what is mapped in processes, too */
+	XF_SIDEBAND_NAMES, /* who they are, and which runs where */
+};
+
 /*
  * Begins to watch, with the processes that there are. Return: 0 and *@sideband, to be closed with
  * xf_sideband_close; otherwise a negative errno value and @error, which says what to do.
  */
-int xf_sideband_open(struct xf_sideband **sideband, struct xf_error *error);
+int xf_sideband_open(enum xf_sideband_wish wish, struct xf_sideband **sideband,
+                     struct xf_error *error);
 void xf_sideband_close(struct xf_sideband *sideband);
 
 /* Takes in what has come: to be called twenty times a second. Takes some ten milliseconds at most,
@@ -26,6 +32,10 @@ void xf_sideband_poll(struct xf_sideband *sideband);
 
 /* What has come. Written, it is to be forgotten with xf_gathered_written. */
 struct xf_gathered *xf_sideband_gathered(struct xf_sideband *sideband);
+
+/* Since @from what had come was left out (xf_gathered_leave_out): tells so, and has all processes
+ * looked at anew. */
+void xf_sideband_go_on(struct xf_sideband *sideband, uint64_t from);
 
 /* Return: events that this domain's kernel had no room for. */
 uint64_t xf_sideband_lost(const struct xf_sideband *sideband);

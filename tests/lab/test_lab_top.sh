@@ -62,6 +62,39 @@ hot_function() { # REGEX FIRST
 		END { exit !found }' "$shown" || { cat "$shown"; return 1; }
 }
 
+# Of the processes that head the list one is it, in at least one picture.
+hot_process() { # NAME FIRST
+	awk -v wanted="$1" -v first="$2" '
+		/  Process$/ { line = 0; inside = 1; next }
+		/  Function$/ { inside = 0 }
+		inside && ++line <= first && $6 == wanted && $7 ~ /^\([0-9]+\)$/ { found = 1 }
+		END { exit !found }' "$shown" || { cat "$shown"; return 1; }
+}
+
+# Processes have the samples of dom0 and no others, all of them where all are listed.
+processes_are_dom0s() {
+	awk '/  Domain-0$/ { gsub(",", ""); dom0 = $5 }
+	     /  Process$/ { inside = 1; sum = 0; next }
+	     /  Function$/ { if (sum != dom0) { print sum ", not " dom0; bad = 1 }; inside = 0; seen = 1 }
+	     inside { gsub(",", ""); sum += $5 }
+	     END { if (!seen) print "no pictures"; exit bad || !seen }' "$shown" || { cat "$shown"; return 1; }
+}
+
+# Of all samples of dom0 the process is not known of so many at most, in per cent: the emulator's clock is not steady.
+processes_are_known() { # PERCENT
+	awk -v most="$1" '/  Domain-0$/ { gsub(",", ""); dom0 += $5 }
+		/^Quality / { for (i = 1; i < NF; i++) if ($i == "process" && $(i + 1) == "unknown") unknown += $(i + 2) }
+		END { print unknown + 0 " of " dom0; exit !(dom0 && unknown * 100 <= dom0 * most) }' "$shown" ||
+		{ cat "$shown"; return 1; }
+}
+
+# A function is listed, in the last picture.
+in_last_picture() { # REGEX
+	awk -v regex="$1" '/^Top / { found = 0 } /  Function$/ { inside = 1; next } /^$/ { inside = 0 }
+		inside && $4 ~ "^(" regex ")$" { found = 1 }
+		END { exit !found }' "$shown" || { cat "$shown"; return 1; }
+}
+
 own_cost_is_told() {
 	grep -qE '^Own cost   [0-9]+ samples/s, agent [0-9.]+%, [0-9.]+ KiB/s, [0-9.]+% of a CPU in dom0$' "$shown" ||
 		{ cat "$shown"; return 1; }
@@ -177,6 +210,9 @@ follow() {
 		exit $status' >"$shown" 2>"$lab_tmp/said" || { cat "$shown" "$lab_tmp/said"; return 1; }
 }
 
+# Of Linux's, that a process's system calls run.
+KERNEL_FUNCTIONS='do_syscall_64|ksys_read|ksys_write|vfs_read|vfs_write|vfs_statx|x64_sys_call|__x64_sys_.*'
+
 for xen in $LAB_XENS; do
 	LAB_PREFIX="$xen-"
 	rm -f "$lab_tmp/symbols"
@@ -196,6 +232,22 @@ for xen in $LAB_XENS; do
 	check another-frequency-without-stacks-of-guests top -n 2 -d 2 -F 199 -g none
 	check is-kept frequency_is_kept 199
 	check the-load-stops each_load stop hypercall
+	check a-process-of-dom0s-starts each_load start syscalls
+	check it-is-shown top -n 2 -d 3 -l 0
+	check by-its-name hot_process syscalls 3
+	check with-functions-of-dom0s-kernel in_last_picture "$KERNEL_FUNCTIONS"
+	check processes-have-dom0s-samples processes_are_dom0s
+	check of-most-the-process-is-known processes_are_known 25
+	check that-process-stops each_load stop syscalls
+	check a-process-of-a-guests-starts each_load start syscalls@pv
+	check that-guest-is-looked-at top -n 6 -d 2 -l 0 -g pv
+	check its-kernels-functions-are-shown in_last_picture "$KERNEL_FUNCTIONS"
+	check that-guest-with-an-image-that-is-named top -n 6 -d 2 -l 0 -g pv \
+		--guest-kernel "pv=/boot/$(lab_exec sh -c 'ls /boot | grep vmlinuz')"
+	check its-functions-too in_last_picture "$KERNEL_FUNCTIONS"
+	check_status an-image-of-a-guest-that-is-not-read-is-refused 2 \
+		lab_exec xenflame top -b -n 1 -g pv --guest-kernel pvh=/lab/guests/vmlinux
+	check that-process-stops-too each_load stop syscalls@pv
 	check a-burning-guest-starts each_load start burn@pv
 	check its-share-is-shown top -n 1 -d 3 -g none
 	check under-its-name grep -qE '^ +[3-6][0-9]\.[0-9]+% .* pv$' "$shown"
@@ -203,6 +255,7 @@ for xen in $LAB_XENS; do
 	check a-recording-that-is-being-made-is-followed follow
 	check followed-in-two-pictures pictures 2
 	check whose-shares-make-100-percent pcpus_add_up
+	check with-its-processes grep -q '  xenflame (' "$shown"
 	for signal in TERM INT; do
 		check "sig$signal-ends-it" ended_by $signal
 		check "after-sig$signal-nothing-is-left-in-xen" nothing_left

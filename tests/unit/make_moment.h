@@ -36,20 +36,24 @@ static void made_group(struct made_moment *made, size_t index, enum xf_frame_kin
 	made->profile.counts.xen += group.counts.xen;
 	made->profile.counts.idle += group.counts.idle;
 	made->profile.counts.incomplete += group.counts.incomplete;
+	made->profile.counts.processes += group.counts.processes;
+	made->profile.counts.process_unknown += group.counts.process_unknown;
 }
 
-/* Domain-0 { vfs_read 20, pv_hypercall { do_xen_version 30 } 10, [user] 10 }, GUEST { [guest user]
- * 19, exit { xf_emit 1 { trace 3 } } }, Idle { [idle] 107 } */
+/* Domain-0 { bash (31) { vfs_read 20, [user] 10 }, xl (7) { pv_hypercall { do_xen_version 30 } 10 }
+ * }, GUEST { [guest user] 19, exit { xf_emit 1 { trace 3 } } }, Idle { [idle] 107 } */
 static void fill_profile(struct made_moment *made, const char *guest)
 {
 	struct xf_calltree *tree = made->profile.tree;
-	struct xf_node_id domain;
+	struct xf_node_id domain, process;
 
 	domain = made_node(tree, XF_CALLTREE_ROOT, XF_FRAME_DOMAIN, "Domain-0", 0);
-	made_node(tree, domain, XF_FRAME_KERNEL, "vfs_read", 20);
-	made_node(tree, domain, XF_FRAME_USER, "[user]", 10);
-	domain = made_node(tree, domain, XF_FRAME_XEN, "pv_hypercall", 10);
-	made_node(tree, domain, XF_FRAME_XEN, "do_xen_version", 30);
+	process = made_node(tree, domain, XF_FRAME_PROCESS, "bash (31)", 0);
+	made_node(tree, process, XF_FRAME_KERNEL, "vfs_read", 20);
+	made_node(tree, process, XF_FRAME_USER, "[user]", 10);
+	process = made_node(tree, domain, XF_FRAME_PROCESS, "xl (7)", 0);
+	process = made_node(tree, process, XF_FRAME_XEN, "pv_hypercall", 10);
+	made_node(tree, process, XF_FRAME_XEN, "do_xen_version", 30);
 	domain = made_node(tree, XF_CALLTREE_ROOT, XF_FRAME_DOMAIN, guest, 0);
 	made_node(tree, domain, XF_FRAME_GUEST, "[guest user]", 19);
 	domain = made_node(tree, domain, XF_FRAME_XEN, "exit", 0);
@@ -70,10 +74,12 @@ static struct made_moment *make_moment(const char *guest)
 	profile->groups = made->groups;
 	profile->nr_groups = 4;
 	fill_profile(made, guest);
-	made_group(
-	        made, 0, XF_FRAME_DOMAIN, "Domain-0",
-	        (struct xf_profile_group){
-	                .counts = {.guest = 30, .guest_kernel = 20, .xen = 40, .incomplete = 2}});
+	made_group(made, 0, XF_FRAME_DOMAIN, "Domain-0",
+	           (struct xf_profile_group){.counts = {.guest = 30,
+	                                                .guest_kernel = 20,
+	                                                .xen = 40,
+	                                                .incomplete = 2,
+	                                                .processes = 70}});
 	made_group(made, 1, XF_FRAME_DOMAIN, guest,
 	           (struct xf_profile_group){
 	                   .domid = 7, .pcpu = 1, .counts = {.guest = 19, .xen = 4}});

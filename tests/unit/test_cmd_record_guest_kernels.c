@@ -106,6 +106,51 @@ struct written {
 	struct xf_recording *recording;
 };
 
+/* Somebody looks on: what is written meanwhile. */
+struct looked_on {
+	struct bytes bytes;
+	struct xf_recording_writer *writer;
+};
+
+static void begin_to_look_on(struct xf_record_guest_kernels *kernels, struct looked_on *on)
+{
+	struct xf_recording_sink sink = {.write = keep, .context = &on->bytes};
+
+	*on = (struct looked_on){0};
+	assert_int_equal(xf_recording_writer_new(sink, &on->writer, NULL), 0);
+	assert_int_equal(xf_record_guest_kernels_begin(kernels, on->writer, 1), 0);
+}
+
+static void go_on(struct xf_record_guest_kernels *kernels, const struct looked_on *on)
+{
+	assert_int_equal(xf_record_guest_kernels_go_on(kernels, on->writer, 1), 0);
+}
+
+/* Return: the slide that what has been written tells for @domid at @tsc; all bits set: none. */
+static uint64_t slide_so_far(const struct looked_on *on, uint16_t domid, uint64_t tsc)
+{
+	const struct xf_recording_kernel *kernel;
+	struct xf_recording *recording;
+	uint64_t slide;
+
+	assert_int_equal(xf_recording_open(on->bytes.at, on->bytes.size, &recording, NULL), 0);
+	assert_int_equal(xf_recording_state(recording).damaged, 0);
+	kernel = xf_kernels_of(xf_recording_kernels(recording), domid, tsc, &slide);
+	assert_int_equal(xf_recording_kernels(recording)->nr, 1);
+	if (kernel)
+		assert_true(kernel->nr_symbols > 0);
+	xf_recording_free(recording);
+	return kernel ? slide : UINT64_MAX;
+}
+
+static void stop_looking_on(struct xf_record_guest_kernels *kernels, struct looked_on *on)
+{
+	xf_recording_writer_free(on->writer);
+	free(on->bytes.at);
+	xf_record_guest_kernels_free(kernels);
+	free(kernels);
+}
+
 /* The recording that they write; they are freed. */
 static void finish(struct xf_record_guest_kernels *kernels, struct written *written)
 {
@@ -316,6 +361,22 @@ static void a_domid_that_is_used_again_does_not_inherit(void **state)
 	}
 }
 
+/* Of a domain that was there at one look only it is not known how long it was. */
+static void a_domain_that_was_seen_once_has_no_names(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct written written;
+
+	(void)state;
+	look(kernels, &web, 10);
+	sample(kernels, 1, 20, 1, 0x200000);
+	look(kernels, NULL, 30);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 20) == UINT64_MAX);
+	assert_true(slide_of(&written, 1, 1000) == UINT64_MAX);
+	close_written(&written);
+}
+
 /* Its first samples come before it has been seen: they are nobody's. */
 static void samples_from_before_a_domain_was_seen_are_not_its(void **state)
 {
@@ -377,6 +438,133 @@ static int remove_files(void **state)
 	return unlink(path);
 }
 
+/* ---- Where somebody looks on ----------------------------------------------------------------- */
+
+static void who_looks_on_is_told_as_soon_as_it_is_proven(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct looked_on on;
+
+	(void)state;
+	look(kernels, &web, 10);
+	begin_to_look_on(kernels, &on);
+	go_on(kernels, &on);
+	assert_true(slide_so_far(&on, 1, 20) == UINT64_MAX);
+	sample(kernels, 1, 20, 1, 0x6e00000);
+	go_on(kernels, &on);
+	assert_true(slide_so_far(&on, 1, 20) == 0x6e00000);
+	assert_true(slide_so_far(&on, 1, 1000) == 0x6e00000);
+	assert_string_equal(told, "");
+	stop_looking_on(kernels, &on);
+}
+
+static void who_looks_on_is_not_shown_another_kernels_names(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct looked_on on;
+
+	(void)state;
+	look(kernels, &web, 10);
+	begin_to_look_on(kernels, &on);
+	for (uint64_t seed = 2; seed < 40; seed++) {
+		sample(kernels, 1, 20, seed, 0);
+		go_on(kernels, &on);
+		assert_true(slide_so_far(&on, 1, 20) == UINT64_MAX);
+	}
+	assert_non_null(strstr(told, "frames of web's kernel are without names for now ("));
+	assert_non_null(strstr(told, "not what it runs"));
+	stop_looking_on(kernels, &on);
+}
+
+/* It has started another kernel by itself, which the toolstack does not see. */
+static void a_kernel_that_is_another_one_by_now_loses_its_names(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct looked_on on;
+
+	(void)state;
+	look(kernels, &web, 10);
+	begin_to_look_on(kernels, &on);
+	sample(kernels, 1, 20, 1, 0x200000);
+	go_on(kernels, &on);
+	look(kernels, &web, 30);
+	for (uint64_t seed = 2; seed < 40; seed++) {
+		sample(kernels, 1, 40, seed, 0);
+		go_on(kernels, &on);
+	}
+	assert_true(slide_so_far(&on, 1, 20) == 0x200000);
+	assert_true(slide_so_far(&on, 1, 40) == UINT64_MAX);
+	assert_non_null(strstr(told, "without names for now"));
+	stop_looking_on(kernels, &on);
+}
+
+/* What it ran when it started has looked like another one's. */
+static void a_kernel_that_is_proven_later_has_names_from_then_on(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct looked_on on;
+
+	(void)state;
+	look(kernels, &web, 10);
+	begin_to_look_on(kernels, &on);
+	for (uint64_t seed = 2; seed < 40 && !told[0]; seed++) {
+		sample(kernels, 1, 20, seed, 0);
+		go_on(kernels, &on);
+	}
+	assert_non_null(strstr(told, "without names for now"));
+	look(kernels, &web, 30);
+	sample(kernels, 1, 40, 1, 0x200000);
+	go_on(kernels, &on);
+	assert_true(slide_so_far(&on, 1, 40) == 0x200000);
+	stop_looking_on(kernels, &on);
+}
+
+/* A few words may be the same in both: more of them are looked at soon. */
+static void what_was_proven_is_looked_at_again_soon(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct looked_on on;
+
+	(void)state;
+	look(kernels, &web, 10);
+	begin_to_look_on(kernels, &on);
+	sample(kernels, 1, 20, 1, 0x200000);
+	go_on(kernels, &on);
+	look(kernels, &web, 30);
+	sample(kernels, 1, 40, 2, 0);
+	for (unsigned int turn = 0; turn < 16; turn++)
+		go_on(kernels, &on);
+	assert_true(slide_so_far(&on, 1, 40) == UINT64_MAX);
+	stop_looking_on(kernels, &on);
+}
+
+static void domains_that_are_gone_are_forgotten(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct looked_on on;
+
+	(void)state;
+	look(kernels, &web, 10);
+	begin_to_look_on(kernels, &on);
+	sample(kernels, 1, 20, 1, 0x200000);
+	look(kernels, &web, 30);
+	go_on(kernels, &on);
+	for (uint64_t turn = 1; turn < 20; turn++) {
+		const struct xf_domain *domain = turn % 2 ? &web_anew : &web;
+
+		look(kernels, domain, 100 * turn);
+		sample(kernels, domain->domid, 100 * turn + 50, 1, 0x400000 * turn);
+		look(kernels, domain, 100 * turn + 90);
+		go_on(kernels, &on);
+		assert_int_equal(kernels->nr_domains, 1);
+	}
+	assert_true(slide_so_far(&on, 1, 20) == 0x200000);
+	assert_true(slide_so_far(&on, 1, 160) == UINT64_MAX);
+	assert_true(slide_so_far(&on, 2, 150) == 0x400000);
+	assert_true(slide_so_far(&on, 1, 250) == 0x800000);
+	stop_looking_on(kernels, &on);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,8 +576,15 @@ int main(void)
 	        cmocka_unit_test(tasks_are_told_of_domains_whose_image_has_their_layout),
 	        cmocka_unit_test(a_rebooted_guest_has_a_slide_of_its_own),
 	        cmocka_unit_test(a_domid_that_is_used_again_does_not_inherit),
+	        cmocka_unit_test(a_domain_that_was_seen_once_has_no_names),
 	        cmocka_unit_test(samples_from_before_a_domain_was_seen_are_not_its),
 	        cmocka_unit_test(a_number_does_not_stand_for_a_later_domain),
+	        cmocka_unit_test(who_looks_on_is_told_as_soon_as_it_is_proven),
+	        cmocka_unit_test(who_looks_on_is_not_shown_another_kernels_names),
+	        cmocka_unit_test(a_kernel_that_is_another_one_by_now_loses_its_names),
+	        cmocka_unit_test(a_kernel_that_is_proven_later_has_names_from_then_on),
+	        cmocka_unit_test(what_was_proven_is_looked_at_again_soon),
+	        cmocka_unit_test(domains_that_are_gone_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "make_moment.h"
+#include "profile/breakdown.h"
 
 static char *written(const struct xf_top_moment *moment, uint32_t most)
 {
@@ -43,6 +44,9 @@ static void a_moment_is_a_block_of_text(void **state)
 	              "  35.00%  20.00%  10.00%   5.00%               70  Domain-0\n"
 	              "  11.50%   2.00%       -   9.50%               23  web-1\n"
 	              "  53.50%       -       -       -              107  Idle\n"
+	              "   Share     Xen  Kernel    User          Samples  Process\n"
+	              "  20.00%  20.00%       -       -               40  xl (7)\n"
+	              "  15.00%       -  10.00%   5.00%               30  bash (31)\n"
 	              "    Self   Total  Samples  Function\n"
 	              "  15.00%  15.00%       30  do_xen_version\n"
 	              "  10.00%  10.00%       20  vfs_read\n"
@@ -57,15 +61,99 @@ static void a_moment_is_a_block_of_text(void **state)
 	free_moment(made);
 }
 
-static void only_so_many_functions_are_listed(void **state)
+static void only_so_many_functions_and_processes_are_listed(void **state)
 {
 	struct made_moment *made = make_moment("web-1");
-	char *text = written(&made->moment, 2);
+	char *text = written(&made->moment, 1);
 
 	(void)state;
-	assert_non_null(strstr(text, "20  vfs_read\n(6 more)\n\n"));
+	assert_non_null(strstr(text, "30  do_xen_version\n(7 more)\n\n"));
+	assert_non_null(strstr(text, "40  xl (7)\n(1 more)\n"));
+	assert_non_null(strstr(text, "23  web-1\n"));
 	free(text);
 	free_moment(made);
+}
+
+/* Of processes that were not recorded, and of samples whose process is not known. */
+static void what_is_not_known_of_processes_is_told(void **state)
+{
+	struct made_moment *made = make_moment("web-1");
+	char *text;
+
+	(void)state;
+	made->profile.counts.process_unknown = 1234;
+	text = written(&made->moment, 0);
+	assert_non_null(strstr(text, "incomplete 2 (4.5% of Xen's), process unknown 1,234\n"));
+	free(text);
+	made->profile.counts.process_unknown = made->groups[0].counts.processes = 0;
+	text = written(&made->moment, 0);
+	assert_non_null(strstr(text, "incomplete 2 (4.5% of Xen's), without processes\n"));
+	free(text);
+	free_moment(made);
+}
+
+/* Those of other domains bear its name. */
+static void processes_of_guests_are_told_by_their_domain(void **state)
+{
+	struct made_moment *made = make_moment("web-1");
+	struct xf_profile *profile = &made->profile;
+	struct xf_top_lines lines;
+	static const struct xf_sort own_order = {0};
+	struct xf_node_id node;
+
+	(void)state;
+	node = made_node(profile->tree, XF_CALLTREE_ROOT, XF_FRAME_DOMAIN, "web-1", 0);
+	node = made_node(profile->tree, node, XF_FRAME_PROCESS, "bash (31)", 90);
+	assert_int_equal(xf_calltree_finish(profile->tree), 0);
+	assert_int_equal(
+	        xf_top_lines_of(&made->moment, XF_TOP_PROCESSES, &own_order, "bash", &lines), 0);
+	assert_int_equal(lines.nr, 2);
+	assert_string_equal(lines.lines[0].name, "web-1: bash (31)");
+	assert_string_equal(lines.lines[1].name, "bash (31)");
+	free(lines.lines);
+	assert_int_equal(
+	        xf_top_lines_of(&made->moment, XF_TOP_PROCESSES, &own_order, "WEB", &lines), 0);
+	assert_int_equal(lines.nr, 1);
+	free(lines.lines);
+	free_moment(made);
+}
+
+/* A process is one line whatever pCPU it ran on, and its samples are all that stands on its frame.
+ */
+static void a_processs_samples_are_counted_once_by_whose_code_ran(void **state)
+{
+	static const struct xf_sort by_name = {.keys = {XF_SORT_NAME}, .nr = 1};
+	struct xf_profile profile = {.tree = xf_calltree_new()};
+	struct xf_node_id domain, process;
+	struct xf_breakdown_row *rows;
+	size_t nr;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		domain = made_node(profile.tree, XF_CALLTREE_ROOT, XF_FRAME_DOMAIN, "Domain-0", 0);
+		domain = made_node(profile.tree, domain, XF_FRAME_PCPU, i ? "pCPU 1" : "pCPU 0", 0);
+		process = made_node(profile.tree, domain, XF_FRAME_PROCESS, "b", 0);
+		made_node(profile.tree, process, XF_FRAME_GUEST, "[guest kernel]", 1);
+		made_node(profile.tree, process, XF_FRAME_GUEST, "[guest user]", 2);
+		process = made_node(profile.tree, process, XF_FRAME_USER, "main", 4);
+		process = made_node(profile.tree, process, XF_FRAME_KERNEL, "read", 8);
+		process = made_node(profile.tree, process, XF_FRAME_XEN, "hypercall", 16);
+		made_node(profile.tree, process, XF_FRAME_UNKNOWN, "[run-time stub]", 32);
+		made_node(profile.tree, domain, XF_FRAME_XEN, "nobody's", 64);
+	}
+	assert_int_equal(xf_calltree_finish(profile.tree), 0);
+	assert_int_equal(xf_breakdown(&profile, XF_BY_PROCESS, &by_name, &rows, &nr), 0);
+	assert_int_equal(nr, 2);
+	assert_int_equal(rows[0].process.index, 0);
+	assert_int_equal(rows[0].samples, 128);
+	assert_string_equal(xf_calltree_name(profile.tree, rows[1].process), "b");
+	assert_string_equal(xf_calltree_name(profile.tree, rows[1].domain), "Domain-0");
+	assert_int_equal(rows[1].samples, 126);
+	assert_int_equal(rows[1].counts.xen, 96);
+	assert_int_equal(rows[1].counts.guest, 30);
+	assert_int_equal(rows[1].counts.guest_kernel, 18);
+	free(rows);
+	xf_calltree_free(profile.tree);
 }
 
 static void names_that_nobody_would_choose_stay_in_their_line(void **state)
@@ -138,7 +226,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_moment_is_a_block_of_text),
-	        cmocka_unit_test(only_so_many_functions_are_listed),
+	        cmocka_unit_test(only_so_many_functions_and_processes_are_listed),
+	        cmocka_unit_test(what_is_not_known_of_processes_is_told),
+	        cmocka_unit_test(processes_of_guests_are_told_by_their_domain),
+	        cmocka_unit_test(a_processs_samples_are_counted_once_by_whose_code_ran),
 	        cmocka_unit_test(names_that_nobody_would_choose_stay_in_their_line),
 	        cmocka_unit_test(without_a_sample_all_pcpus_are_there_still),
 	        cmocka_unit_test(a_filter_leaves_what_has_it_in_its_name),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "profile/live.h"
+#include "profile/process_writer.h"
 #include "profile/recording.h"
 
 /* Of AddressSanitizer's run-time library, which unit tests are linked with. */
@@ -19,6 +20,7 @@ size_t __sanitizer_get_current_allocated_bytes(void);
 
 #define TEXT  0xffff82d040200000ull
 #define AGENT 0xffff82d040801000ull
+#define PID   4711u
 
 /* A recorder whose chunks go to a follower as they are written. */
 struct following {
@@ -252,6 +254,161 @@ static void names_that_come_later_count(void **state)
 	finish(&following);
 }
 
+/* A process of dom0's, and what its CPU ran, in the time of a clock that is the TSC. */
+static void write_process(struct following *following, uint64_t time, const char *comm)
+{
+	const struct xf_clock_pair pairs[2] = {{.tsc = time, .time = time, .width = 1},
+	                                       {.tsc = time + 100, .time = time + 100, .width = 1}};
+	const struct xf_process_head head = {.type = XF_PROCESS_COMM,
+	                                     .size = (uint16_t)(strlen(comm) + 1),
+	                                     .pid = PID,
+	                                     .time = time,
+	                                     .tid = PID};
+	const struct xf_switch ran = {.time = time, .pid = PID, .tid = PID};
+	uint8_t record[64];
+
+	memcpy(record, &head, sizeof(head));
+	memcpy(record + sizeof(head), comm, head.size);
+	assert_int_equal(xf_recording_write_clock(following->writer, pairs, 2), 0);
+	assert_int_equal(
+	        xf_recording_write_processes(following->writer, record, sizeof(head) + head.size),
+	        0);
+	assert_int_equal(xf_recording_write_switches(following->writer, 0, &ran, 1), 0);
+}
+
+/* Of dom0's kernel, without its stacks. */
+static void dom0_sample(struct following *following, uint64_t tsc)
+{
+	struct xf_sample sample = {.bytes = XF_SAMPLE_HEAD_BYTES,
+	                           .flags = XF_SAMPLE_GUEST,
+	                           .tsc = tsc,
+	                           .rip = 0xffffffff81000000ull};
+
+	assert_int_equal(xf_recording_write_sample(following->writer, &sample), 0);
+}
+
+static uint64_t total_of(const struct xf_live_interval *interval, const char *name)
+{
+	const struct xf_calltree *tree = interval->profile->tree;
+	uint64_t total = 0;
+
+	for (size_t i = 1; i < xf_calltree_nr_nodes(tree); i++) {
+		const struct xf_node *node =
+		        xf_calltree_node(tree, (struct xf_node_id){(uint32_t)i});
+
+		if (strcmp(xf_calltree_name(tree, node->frame), name) == 0)
+			total += node->total;
+	}
+	return total;
+}
+
+/* Of a process no more may be told for a long time: it is who it was. */
+static void who_ran_is_known_however_long_ago_that_was_told(void **state)
+{
+	struct following following = begin();
+
+	(void)state;
+	write_head(&following);
+	write_process(&following, 1000, "early");
+	for (uint64_t interval = 1; interval < 10; interval++) {
+		const struct xf_clock_pair pair = {
+		        .tsc = 10000 * interval, .time = 10000 * interval, .width = 1};
+		struct xf_live_interval got;
+
+		assert_int_equal(xf_recording_write_clock(following.writer, &pair, 1), 0);
+		if (interval == 5)
+			write_process(&following, 50000, "late");
+		dom0_sample(&following, 10000 * interval + 50);
+		close_books(&following, 0, 0);
+		got = look(&following);
+		assert_int_equal(total_of(&got, interval < 5 ? "early" : "late"), 1);
+		assert_int_equal(got.profile->counts.processes, 1);
+		assert_int_equal(got.profile->counts.process_unknown, 0);
+		xf_live_interval_free(&got);
+	}
+	finish(&following);
+}
+
+static void a_guests_kernel_has_names_from_when_it_is_said_to_run(void **state)
+{
+	const struct xf_recording_kernel_of of = {
+	        .domid = 1, .kernel = 3, .tsc = 10, .slide = 0x200000};
+	const struct xf_recording_kernel_of end = {.domid = 1, .kernel = XF_NO_KERNEL, .tsc = 1000};
+	struct xf_guest_stack stack = {.bytes = XF_GUEST_HEAD_BYTES,
+	                               .mode = XF_GUEST_KERNEL,
+	                               .rip = 0xffffffff81200010ull};
+	static const char *const expected[] = {"[one kernel]+0xffffffff81200010", "schedule",
+	                                       "[one kernel]+0xffffffff81200010"};
+	struct xf_symbols *symbols = xf_symbols_new();
+	struct following following = begin();
+
+	(void)state;
+	write_head(&following);
+	xf_symbols_add(symbols, 0xffffffff81000000ull, 0x100, 't', "schedule");
+	xf_symbols_finish(symbols);
+	assert_int_equal(xf_recording_write_kernel(following.writer, 3, "Linux"), 0);
+	assert_int_equal(xf_recording_write_kernel_symbols(following.writer, 3, symbols), 0);
+	xf_symbols_free(symbols);
+	for (uint64_t interval = 0; interval < 3; interval++) {
+		struct xf_sample sample = {.bytes = XF_SAMPLE_HEAD_BYTES,
+		                           .domid = 1,
+		                           .flags = XF_SAMPLE_GUEST,
+		                           .tsc = 1000 * interval,
+		                           .rip = stack.rip};
+		struct xf_live_interval got;
+
+		if (interval == 1)
+			assert_int_equal(xf_recording_write_kernel_of(following.writer, &of), 0);
+		/* Old news, as often as a domain's number is used again. */
+		for (unsigned int i = 0; interval == 2 && i < 10; i++) {
+			assert_int_equal(xf_recording_write_kernel_of(following.writer, &of), 0);
+			assert_int_equal(xf_recording_write_kernel_of(following.writer, &end), 0);
+		}
+		assert_int_equal(xf_recording_write_guest_stack(following.writer, &stack), 0);
+		assert_int_equal(xf_recording_write_sample(following.writer, &sample), 0);
+		close_books(&following, 0, 0);
+		got = look(&following);
+		assert_int_equal(self_of(&got, expected[interval]), 1);
+		xf_live_interval_free(&got);
+	}
+	finish(&following);
+}
+
+/* Its kernel tells them, and is believed once it is known which one it is. */
+static void a_guests_processes_are_known_once_its_kernel_is(void **state)
+{
+	const struct xf_recording_kernel_of of = {.domid = 1, .kernel = 3, .tsc = 10};
+	const struct xf_guest_task task = {.bytes = XF_GUEST_TASK_BYTES,
+	                                   .mode = XF_GUEST_TASK,
+	                                   .pid = 43,
+	                                   .tgid = 42,
+	                                   .comm = "sh"};
+	struct following following = begin();
+
+	(void)state;
+	write_head(&following);
+	xf_recording_write_info(following.writer, "tasks", "1");
+	assert_int_equal(xf_recording_write_kernel(following.writer, 3, "Linux"), 0);
+	for (uint64_t interval = 0; interval < 3; interval++) {
+		struct xf_sample sample = {.bytes = XF_SAMPLE_HEAD_BYTES,
+		                           .domid = 1,
+		                           .flags = XF_SAMPLE_GUEST,
+		                           .tsc = 1000 * interval + 1,
+		                           .rip = 0x401000};
+		struct xf_live_interval got;
+
+		if (interval == 1)
+			assert_int_equal(xf_recording_write_kernel_of(following.writer, &of), 0);
+		assert_int_equal(xf_recording_write_guest_task(following.writer, &task), 0);
+		assert_int_equal(xf_recording_write_sample(following.writer, &sample), 0);
+		close_books(&following, 0, 0);
+		got = look(&following);
+		assert_int_equal(total_of(&got, "sh"), interval > 0);
+		xf_live_interval_free(&got);
+	}
+	finish(&following);
+}
+
 static void the_end_is_seen(void **state)
 {
 	struct following following = begin();
@@ -270,6 +427,7 @@ static void a_long_run_takes_no_more_memory_than_a_short_one(void **state)
 {
 	struct following following = begin();
 	static const uint8_t processes[64 << 10];
+	static const struct xf_recording_kernel_of of = {.domid = 1};
 	size_t after_some = 0;
 
 	(void)state;
@@ -284,6 +442,8 @@ static void a_long_run_takes_no_more_memory_than_a_short_one(void **state)
 			sample(&following, TEXT + i % 32, i % 2);
 		xf_recording_write_bytes(following.writer, XF_CHUNK_PROCESSES, processes,
 		                         sizeof(processes));
+		write_process(&following, 1000 * (round + 1), name);
+		assert_int_equal(xf_recording_write_kernel_of(following.writer, &of), 0);
 		close_books(&following, round, round);
 		interval = look(&following);
 		assert_int_equal(interval.profile->samples, 100);
@@ -340,6 +500,9 @@ int main(void)
 	        cmocka_unit_test(what_is_missing_is_that_of_the_interval),
 	        cmocka_unit_test(what_was_before_can_be_forgotten),
 	        cmocka_unit_test(names_that_come_later_count),
+	        cmocka_unit_test(who_ran_is_known_however_long_ago_that_was_told),
+	        cmocka_unit_test(a_guests_kernel_has_names_from_when_it_is_said_to_run),
+	        cmocka_unit_test(a_guests_processes_are_known_once_its_kernel_is),
 	        cmocka_unit_test(the_end_is_seen),
 	        cmocka_unit_test(a_long_run_takes_no_more_memory_than_a_short_one),
 	        cmocka_unit_test(chunks_that_make_no_sense_are_left_out),

@@ -71,15 +71,15 @@ static void the_first_page_has_the_beginning_of_all(void **state)
 	struct xf_top_model *model = begin(made, 18);
 
 	(void)state;
-	assert_lines(model, ": all pCPU 0 pCPU 1 : Idle Domain-0 web-1 "
-	                    ": do_xen_version vfs_read [guest user] pv_hypercall [user] trace "
-	                    "xf_emit exit ");
-	assert_int_equal(xf_top_model_resize(model, 10), 0);
-	assert_lines(model, ": all pCPU 0 : Idle Domain-0 : do_xen_version vfs_read [guest user] ");
+	assert_lines(model, ": all pCPU 0 pCPU 1 : Idle Domain-0 web-1 : xl (7) bash (31) "
+	                    ": do_xen_version vfs_read [guest user] pv_hypercall [user] trace ");
+	assert_int_equal(xf_top_model_resize(model, 12), 0);
+	assert_lines(model, ": all pCPU 0 : Idle Domain-0 : xl (7) bash (31) : do_xen_version "
+	                    "vfs_read ");
 	assert_int_equal(xf_top_model_resize(model, 7), 0);
-	assert_lines(model, ": all pCPU 0 : Idle Domain-0 ");
+	assert_lines(model, ": all pCPU 0 : Idle Domain-0 : xl (7) bash (31) ");
 	assert_int_equal(xf_top_model_resize(model, 1), 0);
-	press(model, "234h1");
+	press(model, "2345h1");
 	xf_top_model_free(model);
 	free_moment(made);
 }
@@ -99,6 +99,8 @@ static void each_page_has_all_of_one_kind(void **state)
 	press(model, "g");
 	assert_lines(model, ": do_xen_version vfs_read [guest user] pv_hypercall [user] ");
 	press(model, "G\t");
+	assert_lines(model, ": xl (7) bash (31) ");
+	press(model, "\t");
 	assert_lines(model, ": Idle Domain-0 web-1 ");
 	press(model, "\t");
 	assert_lines(model, ": all pCPU 0 pCPU 1 pCPU 2 ");
@@ -142,9 +144,11 @@ static void a_filter_is_typed_kept_and_taken_away(void **state)
 	assert_lines(model, ": do_xen_version ");
 	press(model, "\x1b");
 	assert_prompt(model, "");
-	press(model, "fweb\n3");
+	press(model, "fweb\n4");
 	assert_lines(model, ": web-1 ");
-	press(model, "4");
+	press(model, "\x1b/BASH\n3");
+	assert_lines(model, ": bash (31) ");
+	press(model, "5");
 	assert_lines(model, ": all pCPU 0 pCPU 1 pCPU 2 ");
 	xf_top_model_free(model);
 	free_moment(made);
@@ -201,12 +205,12 @@ static void help_goes_back_to_where_it_came_from(void **state)
 	struct xf_model_line line;
 
 	(void)state;
-	press(model, "3h");
+	press(model, "4h");
 	xf_top_model_line(model, 0, &line);
 	assert_string_equal(line.name, "Pages");
 	press(model, "j");
 	xf_top_model_line(model, 0, &line);
-	assert_non_null(strstr(line.name, "1, 2, 3, 4"));
+	assert_non_null(strstr(line.name, "1 to 5"));
 	press(model, "G?h\x1b");
 	assert_lines(model, ": Idle Domain-0 web-1 ");
 	xf_top_model_free(model);
@@ -219,7 +223,7 @@ static void before_anything_has_come_keys_do_no_harm(void **state)
 	struct xf_top_screen screen;
 
 	(void)state;
-	press(model, "234\t1jGgsp+-/x\n\x1b<>h\x1b");
+	press(model, "2345\t1jGgsp+-/x\n\x1b<>h\x1b");
 	assert_lines(model, "");
 	xf_top_model_screen(model, &screen);
 	assert_string_equal(screen.facts->title, "");
@@ -235,7 +239,7 @@ static void without_a_sample_pcpus_are_shown(void **state)
 	made->interval.profile = NULL;
 	model = begin(made, 18);
 	assert_lines(model, ": all pCPU 0 pCPU 1 : ");
-	press(model, "2G3G4G");
+	press(model, "2G3G4G5G");
 	xf_top_model_free(model);
 	free_moment(made);
 }

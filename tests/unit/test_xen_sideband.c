@@ -178,11 +178,11 @@ static size_t count(const struct xf_process_events *events, enum xf_process_type
 	return nr;
 }
 
-static void open_or_skip(struct xf_sideband **sideband)
+static void open_or_skip(enum xf_sideband_wish wish, struct xf_sideband **sideband)
 {
 	struct xf_error error = {0};
 
-	if (xf_sideband_open(sideband, &error) == 0)
+	if (xf_sideband_open(wish, sideband, &error) == 0)
 		return;
 	print_message("%s\n", error.text);
 	assert_non_null(strstr(error.text, "processes are not recorded"));
@@ -197,7 +197,7 @@ static void every_process_of_this_test_is_told(void **state)
 	size_t mapped = 0;
 
 	(void)state;
-	open_or_skip(&sideband);
+	open_or_skip(XF_SIDEBAND_CODE, &sideband);
 	for (unsigned int i = 0; i < 100; i++) {
 		short_process();
 		xf_sideband_poll(sideband);
@@ -208,6 +208,66 @@ static void every_process_of_this_test_is_told(void **state)
 	for (size_t i = 0; i < events.nr; i++)
 		mapped += events.events[i].type == XF_PROCESS_MAP && events.events[i].pid == self;
 	assert_true(mapped > 0);
+	xf_process_events_free(&events);
+	xf_sideband_close(sideband);
+}
+
+/* For whom names are enough, nothing is told of what is mapped. */
+static void names_alone_are_told_on_request(void **state)
+{
+	struct xf_process_events events = {0};
+	const uint32_t self = (uint32_t)getpid();
+	struct xf_sideband *sideband;
+
+	(void)state;
+	open_or_skip(XF_SIDEBAND_NAMES, &sideband);
+	short_process();
+	xf_sideband_poll(sideband);
+	read_gathered(xf_sideband_gathered(sideband), &events);
+	assert_int_equal(count(&events, XF_PROCESS_FORK, self, NULL), 1);
+	assert_true(count(&events, XF_PROCESS_EXISTS, 0, NULL) > 0);
+	assert_int_equal(count(&events, XF_PROCESS_MAP, 0, NULL), 0);
+	assert_int_equal(events.nr_files, 0);
+	xf_process_events_free(&events);
+	xf_sideband_close(sideband);
+}
+
+#define SELF "test_xen_sideba" /* as Linux cuts it */
+
+/* Since when it is not known who ran, and all processes anew. */
+static void what_was_left_out_is_told_to_have_been(void **state)
+{
+	struct xf_process_events events = {0};
+	const uint32_t self = (uint32_t)getpid();
+	struct xf_gathered *gathered;
+	struct xf_sideband *sideband;
+
+	(void)state;
+	open_or_skip(XF_SIDEBAND_NAMES, &sideband);
+	gathered = xf_sideband_gathered(sideband);
+	xf_gathered_written(gathered);
+	for (unsigned int i = 0; i < 3; i++) {
+		short_process();
+		xf_sideband_poll(sideband);
+		xf_gathered_leave_out(gathered);
+		assert_int_equal(gathered->size, 0);
+		for (size_t cpu = 0; cpu < gathered->nr_cpus; cpu++)
+			assert_true(gathered->cpus[cpu].nr <= 1);
+	}
+	xf_sideband_go_on(sideband, 1);
+	assert_true(gathered->size > 0);
+	/* A look takes as many polls as the machine's load makes it. */
+	for (unsigned int i = 0; i < 5000 && !count(&events, XF_PROCESS_EXISTS, 0, SELF); i++) {
+		xf_sideband_poll(sideband);
+		xf_process_events_free(&events);
+		read_gathered(gathered, &events);
+	}
+	assert_int_equal(count(&events, XF_PROCESS_FORK, self, NULL), 0);
+	assert_true(count(&events, XF_PROCESS_LOST, 0, NULL) >= 2);
+	assert_true(count(&events, XF_PROCESS_EXISTS, 0, SELF) > 0);
+	for (size_t cpu = 0; cpu < gathered->nr_cpus; cpu++)
+		if (gathered->cpus[cpu].nr)
+			assert_int_equal(gathered->cpus[cpu].switches[0].pid, XF_PID_UNKNOWN);
 	xf_process_events_free(&events);
 	xf_sideband_close(sideband);
 }
@@ -341,6 +401,8 @@ int main(void)
 	        cmocka_unit_test(a_file_is_told_once_by_its_build_id),
 	        cmocka_unit_test(records_that_are_cut_off_are_left_out),
 	        cmocka_unit_test(every_process_of_this_test_is_told),
+	        cmocka_unit_test(names_alone_are_told_on_request),
+	        cmocka_unit_test(what_was_left_out_is_told_to_have_been),
 	        cmocka_unit_test(the_clocks_are_read_together),
 	        cmocka_unit_test(a_function_of_a_file_is_found_by_its_offset),
 	        cmocka_unit_test(the_kernels_own_code_in_processes_is_found),
