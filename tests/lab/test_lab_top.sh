@@ -242,6 +242,7 @@ for xen in $LAB_XENS; do
 	check a-process-of-a-guests-starts each_load start syscalls@pv
 	check that-guest-is-looked-at top -n 6 -d 2 -l 0 -g pv
 	check its-kernels-functions-are-shown in_last_picture "$KERNEL_FUNCTIONS"
+	check and-its-process-by-its-name grep -q '  pv: syscalls (' "$shown"
 	check that-guest-with-an-image-that-is-named top -n 6 -d 2 -l 0 -g pv \
 		--guest-kernel "pv=/boot/$(lab_exec sh -c 'ls /boot | grep vmlinuz')"
 	check its-functions-too in_last_picture "$KERNEL_FUNCTIONS"
