@@ -303,7 +303,7 @@ void xf_runstates_take(struct xf_runstates *states, uint32_t event, uint64_t tsc
 {
 	struct change change = {.tsc = tsc, .order = states->books.records};
 
-	if (!is_change(event, &change) || size != CONTENT_BYTES)
+	if (!is_change(event, &change) || !tsc || size != CONTENT_BYTES)
 		return;
 	states->books.records++;
 	memcpy(&change.vcpu, bytes, sizeof(change.vcpu));

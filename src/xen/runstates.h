@@ -30,7 +30,8 @@ void xf_runstates_free(struct xf_runstates *states);
 /* From @tsc on all records come; nothing is known of what is before. To be called once. */
 void xf_runstates_begin(struct xf_runstates *states, uint64_t tsc);
 
-/* A trace record as xf_stream_feed hands it on; what is not of run states is left alone. */
+/* A trace record as xf_stream_feed hands it on; what is not of run states, or has no time, is left
+ * alone. */
 void xf_runstates_take(struct xf_runstates *states, uint32_t event, uint64_t tsc,
                        const uint8_t *bytes, size_t size);
 

@@ -214,7 +214,7 @@ static void counters_beyond_32_bits_and_those_that_go_back_are_survived(void **s
 	want(3, 1, 24 + 28, 0, 8, 0);
 }
 
-static void other_events_and_other_sizes_are_left_alone(void **state)
+static void other_events_other_sizes_and_what_has_no_time_are_left_alone(void **state)
 {
 	static const uint8_t content[8] = {1, 0, 3, 0};
 
@@ -224,6 +224,7 @@ static void other_events_and_other_sizes_are_left_alone(void **state)
 	xf_runstates_take(states, 0x00022001u, 1010, content, 4);
 	xf_runstates_take(states, 0x00021041u, 1010, content, 4);
 	xf_runstates_take(states, 0x00021001u, 1010, NULL, 0);
+	take(0, 3, 1, RUNNING, BLOCKED);
 	take(1010, 0x8000, 0, RUNNING, BLOCKED); /* no domain has that number */
 	end_at(1100);
 	assert_int_equal(xf_runstates_books(states).records, 1);
@@ -250,6 +251,30 @@ static void feed(uint32_t event, uint64_t tsc, uint32_t word)
 	xf_stream_feed(&stream, (const uint8_t *)record, sizeof(record), &sink);
 	assert_int_equal(stream.foreign_records, 1);
 	assert_int_equal(stream.damaged_bytes, 0);
+}
+
+/* One that bears no time has none. */
+static void hand_on_untimed(void *context, uint32_t event, uint64_t tsc, const uint8_t *bytes,
+                            size_t size)
+{
+	assert_int_equal(event, 0x00021002u);
+	assert_int_equal(tsc, 0);
+	assert_int_equal(size, 4);
+	assert_int_equal(bytes[0], 1);
+	*(bool *)context = true;
+}
+
+static void a_record_without_a_time_is_handed_on_as_such(void **state)
+{
+	const uint32_t record[2] = {0x00021002u | 1u << 28, 1};
+	bool heard = false;
+	const struct xf_stream_sink sink = {.context = &heard, .foreign = hand_on_untimed};
+	struct xf_stream stream;
+
+	(void)state;
+	xf_stream_init(&stream, 0);
+	xf_stream_feed(&stream, (const uint8_t *)record, sizeof(record), &sink);
+	assert_true(heard);
 }
 
 static void records_of_xen_4_17_and_4_20_are_understood(void **state)
@@ -432,7 +457,8 @@ int main(void)
 	        TEST(who_has_no_record_has_always_been_as_it_is),
 	        TEST(what_is_long_has_a_span_of_its_own),
 	        TEST(counters_beyond_32_bits_and_those_that_go_back_are_survived),
-	        TEST(other_events_and_other_sizes_are_left_alone),
+	        TEST(other_events_other_sizes_and_what_has_no_time_are_left_alone),
+	        TEST(a_record_without_a_time_is_handed_on_as_such),
 	        TEST(records_of_xen_4_17_and_4_20_are_understood),
 	        TEST(where_nothing_is_lost_all_is_known_and_true),
 	        TEST(whatever_is_lost_nothing_false_is_claimed),

@@ -553,38 +553,6 @@ static void foreign_and_wrap_records_between_parts_do_no_harm(void **state)
 	assert_int_equal(stream.damaged_bytes, 0);
 }
 
-static void note_foreign(void *context, uint32_t event, uint64_t tsc, const uint8_t *bytes,
-                         size_t size)
-{
-	uint64_t *noted = context;
-
-	noted[0] = event;
-	noted[1] = tsc;
-	noted[2] = size ? bytes[0] : 0;
-	noted[3] = size;
-}
-
-static void what_is_not_the_agents_is_handed_on_with_its_time(void **state)
-{
-	uint64_t noted[4] = {0};
-	const struct xf_stream_sink noting = {.context = noted, .foreign = note_foreign};
-	struct xf_stream stream = new_stream();
-	const uint32_t word = 7;
-
-	(void)state;
-	add_record(0x00021001, true, &word, 4);
-	xf_stream_feed(&stream, records[0].bytes, records[0].size, &noting);
-	assert_int_equal(noted[0], 0x00021001);
-	assert_int_equal(noted[1], 0xcccccccccccccccc);
-	assert_int_equal(noted[2], 7);
-	assert_int_equal(noted[3], 4);
-	add_record(0x00021002, false, NULL, 0);
-	xf_stream_feed(&stream, records[1].bytes, records[1].size, &noting);
-	assert_int_equal(noted[0], 0x00021002);
-	assert_int_equal(noted[1], 0);
-	assert_int_equal(noted[3], 0);
-}
-
 static void records_with_cycles_are_read_as_well(void **state)
 {
 	struct xf_stream stream = new_stream();
@@ -851,7 +819,6 @@ int main(void)
 	        TEST(parts_out_of_order_or_twice_break_the_sample),
 	        TEST(lost_records_in_band_are_added_up_and_break_the_open_sample),
 	        TEST(foreign_and_wrap_records_between_parts_do_no_harm),
-	        TEST(what_is_not_the_agents_is_handed_on_with_its_time),
 	        TEST(records_with_cycles_are_read_as_well),
 	        TEST(control_records_come_with_their_words_and_break_nothing),
 	        TEST(a_cut_record_is_counted_damaged_and_the_sample_broken),
