@@ -143,7 +143,7 @@ for xen in $LAB_XENS; do
 	mapfile -t names < <(lab_expectations | awk '$1 != "hostile" { print $1 }')
 	table "${names[@]}" | sed 's/^/# /'
 	echo "# with the stacks of all guests"
-	# shellcheck disable=SC2086 # names
-	table $(printf 'guests-%s ' ${GUESTS//@/-}) | sed 's/^/# /'
+	read -ra names <<<"${GUESTS//@/-}"
+	table "${names[@]/#/guests-}" | sed 's/^/# /'
 done
 lab_done
