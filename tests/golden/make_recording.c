@@ -252,7 +252,7 @@ static const struct run processes[] = {
         {33, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@kernel",
          SYSTEM_CALL "ksys_read>vfs_read", .task = "812:nginx"},
         {14, 1, 0, 1, 0, EXIT "vlapic_ipi>vcpu_kick",
-         SYSTEM_CALL "ksys_write>vfs_write>eventfd_write", .task = "97:\xe2\x80\xaeworker/1:2"},
+         SYSTEM_CALL "ksys_write>vfs_write>eventfd_write", .task = "97:<&worker/1:2"},
         {5, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user", "u:", .task = "812:nginx"},
         {3, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user", "u:"},
         {110, 0, 0, 0, 0, "@idle"},
