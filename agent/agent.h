@@ -43,6 +43,7 @@ struct xf_pcpu {
 	uint32_t taken;     /* written by the NMI handler of this pCPU */
 	uint32_t lost_slot; /* written by the NMI handler of this pCPU */
 	uint32_t late;      /* written by the NMI handler: an NMI of ours came after the closing */
+	uint32_t emitting;  /* written by the softirq of this pCPU, read by its NMI handler */
 
 	/* Written under @lock, which is only ever tried, never waited for. */
 	uint32_t lock;

@@ -167,6 +167,10 @@ int xf_capture_nmi(const struct xen_cpu_user_regs *regs, int cpu)
 	self->taken++;
 	barrier();
 	__atomic_store_n(&self->head, self->head + 1, __ATOMIC_RELAXED);
-	raise_softirq(xf_agent.softirq);
+	/* What comes while others are written out waits for the next timer or sample. Else, were
+	   that slower than NMIs come, the softirq would be asked for without end, and those behind
+	   it never run. */
+	if (!__atomic_load_n(&self->emitting, __ATOMIC_RELAXED))
+		raise_softirq(xf_agent.softirq);
 	return 1;
 }

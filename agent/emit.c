@@ -72,21 +72,22 @@ void xf_emit_softirq(uint64_t entry)
 {
 	uint32_t cpu = xf_peek_processor_id(xf_peek_own_stack());
 	struct xf_pcpu *self;
-	unsigned int turns;
+	uint32_t tail, end;
 
 	if (cpu >= xf_config.nr_pcpus)
 		return;
 	self = &xf_pcpus[cpu];
-	/* NMIs may add samples meanwhile; twice the ring is enough, the rest has raised it again.
-	 */
-	for (turns = 0; turns < 2 * XF_SLOTS; turns++) {
-		uint32_t tail = self->tail;
-
-		if (tail == __atomic_load_n(&self->head, __ATOMIC_ACQUIRE))
-			return;
+	tail = self->tail;
+	end = __atomic_load_n(&self->head, __ATOMIC_ACQUIRE);
+	if (tail == end)
+		return;
+	__atomic_store_n(&self->emitting, 1, __ATOMIC_RELAXED);
+	/* At most XF_SLOTS turns. */
+	for (; tail != end; tail++) {
 		emit(&self->slots[tail % XF_SLOTS], entry);
 		__atomic_store_n(&self->tail, tail + 1, __ATOMIC_RELEASE);
 	}
+	__atomic_store_n(&self->emitting, 0, __ATOMIC_RELAXED);
 }
 
 void xf_timer_softirq(void)

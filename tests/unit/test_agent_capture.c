@@ -477,6 +477,26 @@ static void a_vcpu_switched_away_keeps_its_registers_but_not_anothers_cr3(void *
 	assert_int_equal(last->hvm_cr3, 0);
 }
 
+/* Else a softirq that takes longer than samples take to come would never end. */
+static void a_sample_taken_while_others_are_written_out_waits_for_the_next(void **state)
+{
+	struct xen_cpu_user_regs regs = {.cs = 0xe008, .rip = FAKE_TEXT, .rsp = stack() + 0x7800};
+
+	(void)state;
+	fake_set_life(CPU, FAKE_PV_GUEST);
+	xf_pcpus[CPU].emitting = 1;
+	kick();
+	assert_true(fake_nmi(CPU, &regs));
+	fake_run_softirqs(CPU);
+	assert_int_equal(read_trace(), 0);
+	xf_pcpus[CPU].emitting = 0;
+	kick();
+	assert_true(fake_nmi(CPU, &regs));
+	fake_run_softirqs(CPU);
+	assert_int_equal(read_trace(), 2);
+	assert_int_equal(xf_pcpus[CPU].emitting, 0);
+}
+
 static void an_idle_pcpus_sample_says_so(void **state)
 {
 	struct xen_cpu_user_regs regs = {.cs = 0xe008, .rip = FAKE_TEXT, .rsp = stack() + 0x7ee8};
@@ -622,6 +642,7 @@ int main(void)
 	        TEST(after_stgi_the_guests_registers_are_taken_late),
 	        TEST(after_stgi_a_vcpu_switched_away_has_no_registers),
 	        TEST(a_vcpu_switched_away_keeps_its_registers_but_not_anothers_cr3),
+	        TEST(a_sample_taken_while_others_are_written_out_waits_for_the_next),
 	        TEST(an_idle_pcpus_sample_says_so),
 	        TEST(hvm_cr3_is_not_read_where_it_is_not_known),
 	        TEST(without_stgi_no_sample_is_taken_for_the_guests),
