@@ -74,10 +74,11 @@ static inline bool xf_peek_is_hvm(const void *vcpu)
 	       (*(const volatile uint32_t *)(domain + xf_config.domain_options_offset) & 1);
 }
 
-/* Does the kernel of a PV guest run, rather than a process? Xen alone changes what says so, and
+/*
+ * Does the kernel of a PV guest run, rather than a process? Xen alone changes what says so, and
  * only where the vCPU enters and leaves its kernel. True where the offset is not known. Context:
- * softirq,
- * @vcpu is current on this pCPU; or an idle vCPU. */
+ * softirq, @vcpu is current on this pCPU; or an idle vCPU.
+ */
 static inline bool xf_peek_in_pv_kernel(const void *vcpu)
 {
 	return !xf_config.vcpu_flags_offset ||

@@ -68,13 +68,19 @@ static unsigned int count(const struct xf_guest_pieces *pieces)
 	return pieces->nr + (pieces->task != NULL);
 }
 
+/* Return: whether anything waits, and that for the sample of @key. */
+static bool wait_for(const struct xf_guest_pieces *waiting, struct key key)
+{
+	return count(waiting) &&
+	       same(key_of_piece(waiting->task ? waiting->task : waiting->raw[0]), key);
+}
+
 /* Leaves out what waits for another sample than that of @raw. Return: how many. */
 static unsigned int leave_out_others(struct xf_guest_pieces *waiting, const uint8_t *raw)
 {
-	const uint8_t *first = waiting->task ? waiting->task : waiting->raw[0];
 	unsigned int nr = count(waiting);
 
-	if (!nr || same(key_of_piece(first), key_of_piece(raw)))
+	if (wait_for(waiting, key_of_piece(raw)))
 		return 0;
 	waiting->nr = 0;
 	waiting->task = NULL;
@@ -105,9 +111,8 @@ unsigned int xf_guest_pieces_add_task(struct xf_guest_pieces *waiting, const uin
 unsigned int xf_guest_pieces_take(struct xf_guest_pieces *waiting, const uint8_t *sample,
                                   struct xf_guest_pieces *taken)
 {
-	const uint8_t *first = waiting->task ? waiting->task : waiting->raw[0];
 	unsigned int nr = count(waiting);
-	bool theirs = nr && same(key_of_piece(first), key_of_sample(sample));
+	bool theirs = wait_for(waiting, key_of_sample(sample));
 
 	taken->nr = 0;
 	taken->task = NULL;
