@@ -93,8 +93,9 @@ bool xf_tasks_recorded(const struct xf_tasks *tasks, const struct xf_sample *sam
 {
 	if (sample->domid == XF_DOMID_CONTROL && xf_processes_recorded(tasks->processes))
 		return true;
-	return xf_recording_reads_tasks(tasks->recording, sample->domid) &&
-	       is_kernel_known(tasks->recording, sample);
+	/* Asked of every sample: what costs less comes first, and is mostly the answer. */
+	return is_kernel_known(tasks->recording, sample) &&
+	       xf_recording_reads_tasks(tasks->recording, sample->domid);
 }
 
 bool xf_tasks_running(const struct xf_tasks *tasks, const struct xf_record *record,
