@@ -254,14 +254,29 @@ static bool is_text(const struct btf *btf, const struct type *type)
 enum what {
 	POINTER,
 	NUMBER,
-	TEXT
+	LONG_NUMBER,
+	TEXT,
+	STRUCTURE,
+	ARRAY
 };
 
 static bool is_what(const struct btf *btf, const struct type *type, enum what what)
 {
-	if (what == POINTER)
+	switch (what) {
+	case POINTER:
 		return type->kind == KIND_PTR;
-	return what == NUMBER ? is_number(type, 4) : is_text(btf, type);
+	case NUMBER:
+		return is_number(type, 4);
+	case LONG_NUMBER:
+		return is_number(type, 8);
+	case TEXT:
+		return is_text(btf, type);
+	case STRUCTURE:
+		return type->kind == KIND_STRUCT;
+	case ARRAY:
+		return type->kind == KIND_ARRAY;
+	}
+	return false;
 }
 
 struct wanted {
@@ -292,58 +307,213 @@ static int offset_of(struct btf *btf, const struct type *structure, const char *
 
 /* ---- Structures ------------------------------------------------------------------------------ */
 
-/* Where each member that is wanted begins. */
-struct offsets {
-	uint16_t of[4];
+#define MOST_WANTED 7u
+
+/* A structure, and where each member that is wanted of it begins. */
+struct structure {
+	const char *name;
+	struct wanted wanted[MOST_WANTED]; /* up to the first without a name */
+	uint16_t at[MOST_WANTED];
+	bool found;
 };
 
 /* Several structures may go by one name, if they agree. */
-static int find_offsets(struct btf *btf, const char *name, const struct wanted *wanted, size_t nr,
-                        struct offsets *offsets, struct xf_error *error)
+static int take_structure(struct btf *btf, const struct type *type, struct structure *structure,
+                          struct xf_error *error)
 {
-	bool found = false;
+	uint16_t at[MOST_WANTED] = {0};
+
+	for (size_t i = 0; i < MOST_WANTED && structure->wanted[i].name; i++) {
+		int code =
+		        offset_of(btf, type, structure->name, &structure->wanted[i], &at[i], error);
+
+		if (code)
+			return code;
+	}
+	if (structure->found && memcmp(structure->at, at, sizeof(at)) != 0)
+		return xf_fail(error, -EBADMSG, "its types (BTF) have two different struct %s",
+		               structure->name);
+	memcpy(structure->at, at, sizeof(at));
+	structure->found = true;
+	return 0;
+}
+
+/* Finds all of @structures. */
+static int find_structures(struct btf *btf, struct structure *structures, size_t nr,
+                           struct xf_error *error)
+{
 	struct type type;
 
 	for (uint32_t number = 1; number <= btf->nr; number++) {
-		struct offsets these = {0};
-
-		if (!type_at(btf, number, &type) || type.kind != KIND_STRUCT ||
-		    !is_name(btf, type.name, name))
+		if (!type_at(btf, number, &type) || type.kind != KIND_STRUCT)
 			continue;
 		for (size_t i = 0; i < nr; i++) {
-			int code = offset_of(btf, &type, name, &wanted[i], &these.of[i], error);
+			int code = is_name(btf, type.name, structures[i].name)
+			                   ? take_structure(btf, &type, &structures[i], error)
+			                   : 0;
 
 			if (code)
 				return code;
 		}
-		if (found && memcmp(offsets, &these, sizeof(these)) != 0)
-			return xf_fail(error, -EBADMSG,
-			               "its types (BTF) have two different struct %s", name);
-		*offsets = these;
-		found = true;
 	}
-	return found ? 0 : xf_fail(error, -ENOENT, "its types (BTF) have no struct %s", name);
+	for (size_t i = 0; i < nr; i++)
+		if (!structures[i].found)
+			return xf_fail(error, -ENOENT, "its types (BTF) have no struct %s",
+			               structures[i].name);
+	return 0;
 }
 
 static int find_in_task(struct btf *btf, struct xf_task_layout *layout, struct xf_error *error)
 {
-	static const struct wanted wanted[] = {{"stack", POINTER, 8},
-	                                       {"pid", NUMBER, 4},
-	                                       {"tgid", NUMBER, 4},
-	                                       {"comm", TEXT, XF_TASK_NAME_BYTES}};
-	struct offsets offsets = {0};
-	int code = find_offsets(btf, "task_struct", wanted, 4, &offsets, error);
+	struct structure task = {.name = "task_struct",
+	                         .wanted = {{"stack", POINTER, 8},
+	                                    {"pid", NUMBER, 4},
+	                                    {"tgid", NUMBER, 4},
+	                                    {"comm", TEXT, XF_TASK_NAME_BYTES}}};
+	int code = find_structures(btf, &task, 1, error);
 
 	if (code)
 		return code;
-	if (offsets.of[2] != offsets.of[1] + 4)
+	if (task.at[2] != task.at[1] + 4)
 		return xf_fail(error, -EOPNOTSUPP,
 		               "tgid is not directly behind pid in struct task_struct, as in every "
 		               "Linux that is known (by its types, BTF)");
-	layout->stack = offsets.of[0];
-	layout->pid = offsets.of[1];
-	layout->comm = offsets.of[3];
+	layout->stack = task.at[0];
+	layout->pid = task.at[1];
+	layout->comm = task.at[3];
 	return 0;
+}
+
+/* ---- What processes have mapped -------------------------------------------------------------- */
+
+enum {
+	TASK,
+	MEMORY,
+	MAPPING,
+	FILE_,
+	PATH,
+	DIRECTORY,
+	NAME,
+	MOUNT_SEEN,
+	MOUNT,
+	NR_IN_BOTH
+};
+
+static const struct structure in_both[NR_IN_BOTH] = {
+        [TASK] = {.name = "task_struct", .wanted = {{"mm", POINTER, 8}}},
+        [MEMORY] = {.name = "mm_struct", .wanted = {{"pgd", POINTER, 8}}},
+        [MAPPING] = {.name = "vm_area_struct",
+                     .wanted = {{"vm_mm", POINTER, 8},
+                                {"vm_start", LONG_NUMBER, 8},
+                                {"vm_end", LONG_NUMBER, 8},
+                                {"vm_flags", LONG_NUMBER, 8},
+                                {"vm_pgoff", LONG_NUMBER, 8},
+                                {"vm_file", POINTER, 8}}},
+        [FILE_] = {.name = "file", .wanted = {{"f_path", STRUCTURE, 16}}},
+        [PATH] = {.name = "path", .wanted = {{"dentry", POINTER, 8}, {"mnt", POINTER, 8}}},
+        [DIRECTORY] = {.name = "dentry",
+                       .wanted = {{"d_parent", POINTER, 8}, {"d_name", STRUCTURE, 16}}},
+        [NAME] = {.name = "qstr", .wanted = {{"name", POINTER, 8}, {"len", NUMBER, 4}}},
+        [MOUNT_SEEN] = {.name = "vfsmount", .wanted = {{"mnt_root", POINTER, 8}}},
+        [MOUNT] = {.name = "mount",
+                   .wanted = {{"mnt", STRUCTURE, 8},
+                              {"mnt_parent", POINTER, 8},
+                              {"mnt_mountpoint", POINTER, 8}}},
+};
+
+enum {
+	TREE_OF,
+	TREE,
+	LEAF,
+	INNER,
+	NR_IN_TREE
+};
+
+static const struct structure in_tree[NR_IN_TREE] = {
+        [TREE_OF] = {.name = "mm_struct", .wanted = {{"mm_mt", STRUCTURE, 8}}},
+        [TREE] = {.name = "maple_tree", .wanted = {{"ma_root", POINTER, 8}}},
+        [LEAF] = {.name = "maple_range_64", .wanted = {{"pivot", ARRAY, 8}, {"slot", ARRAY, 8}}},
+        [INNER] = {.name = "maple_arange_64", .wanted = {{"pivot", ARRAY, 8}, {"slot", ARRAY, 8}}},
+};
+
+static const struct structure in_list[] = {
+        {.name = "mm_struct", .wanted = {{"mmap", POINTER, 8}}},
+        {.name = "vm_area_struct", .wanted = {{"vm_next", POINTER, 8}}},
+};
+
+static int find_in_both(struct btf *btf, struct xf_memory_layout *layout, struct xf_error *error)
+{
+	struct structure found[NR_IN_BOTH];
+	const uint16_t *mapping = found[MAPPING].at;
+	int code;
+
+	memcpy(found, in_both, sizeof(found));
+	code = find_structures(btf, found, NR_IN_BOTH, error);
+	if (code)
+		return code;
+	layout->task_mm = found[TASK].at[0];
+	layout->mm.pgd = found[MEMORY].at[0];
+	layout->mapping.mm = mapping[0];
+	layout->mapping.start = mapping[1];
+	layout->mapping.end = mapping[2];
+	layout->mapping.flags = mapping[3];
+	layout->mapping.page_offset = mapping[4];
+	layout->mapping.file = mapping[5];
+	layout->file.directory = found[FILE_].at[0] + found[PATH].at[0];
+	layout->file.mount = found[FILE_].at[0] + found[PATH].at[1];
+	layout->directory.parent = found[DIRECTORY].at[0];
+	layout->directory.name = found[DIRECTORY].at[1] + found[NAME].at[0];
+	layout->directory.name_size = found[DIRECTORY].at[1] + found[NAME].at[1];
+	layout->mount_top = found[MOUNT_SEEN].at[0];
+	layout->mount.own = found[MOUNT].at[0];
+	layout->mount.parent = found[MOUNT].at[1];
+	layout->mount.place = found[MOUNT].at[2];
+	return 0;
+}
+
+static bool find_tree(struct btf *btf, struct xf_memory_layout *layout)
+{
+	struct structure found[NR_IN_TREE];
+
+	memcpy(found, in_tree, sizeof(found));
+	if (find_structures(btf, found, NR_IN_TREE, NULL))
+		return false;
+	layout->is_tree = true;
+	layout->mm.mappings = found[TREE_OF].at[0] + found[TREE].at[0];
+	layout->leaf.pivots = found[LEAF].at[0];
+	layout->leaf.slots = found[LEAF].at[1];
+	layout->inner.pivots = found[INNER].at[0];
+	layout->inner.slots = found[INNER].at[1];
+	return true;
+}
+
+static int find_list(struct btf *btf, struct xf_memory_layout *layout, struct xf_error *error)
+{
+	struct structure found[2];
+	int code;
+
+	memcpy(found, in_list, sizeof(found));
+	code = find_structures(btf, found, 2, error);
+	layout->mm.mappings = found[0].at[0];
+	layout->mapping.next = found[1].at[0];
+	return code;
+}
+
+int xf_btf_memory_layout(const void *btf, size_t size, struct xf_memory_layout *layout,
+                         struct xf_error *error)
+{
+	struct xf_memory_layout found = {0};
+	struct btf types = {0};
+	int code = open_btf(&types, btf, size, error);
+
+	if (!code)
+		code = find_in_both(&types, &found, error);
+	if (!code && !find_tree(&types, &found))
+		code = find_list(&types, &found, error);
+	if (!code)
+		*layout = found;
+	free(types.places);
+	return code;
 }
 
 /* ---- Symbols --------------------------------------------------------------------------------- */
@@ -405,14 +575,13 @@ static int check_address(const struct address *addresses, const struct address *
 static int find_current(struct btf *btf, const char *symbols, size_t size,
                         struct xf_task_layout *layout, struct xf_error *error)
 {
-	static const struct wanted task = {"current_task", POINTER, 8};
+	struct structure hot = {.name = "pcpu_hot", .wanted = {{"current_task", POINTER, 8}}};
 	struct address addresses[NR_ADDRESSES] = {
 	        [CURRENT_TASK] = {.name = "current_task"},
 	        [PCPU_HOT] = {.name = "pcpu_hot"},
 	        [PER_CPU_OFFSET] = {.name = "__per_cpu_offset"},
 	};
 	const struct address *address = &addresses[CURRENT_TASK];
-	struct offsets offsets = {0};
 	int code;
 
 	find_addresses(symbols, size, addresses);
@@ -424,8 +593,8 @@ static int find_current(struct btf *btf, const char *symbols, size_t size,
 		               "(CONFIG_KALLSYMS_ALL)");
 	code = check_address(addresses, address, error);
 	if (!code && address == &addresses[PCPU_HOT])
-		code = find_offsets(btf, address->name, &task, 1, &offsets, error);
-	layout->current = address->value + offsets.of[0];
+		code = find_structures(btf, &hot, 1, error);
+	layout->current = address->value + hot.at[0];
 	layout->slides = address->value >= KERNEL_START;
 	return code;
 }

@@ -48,4 +48,43 @@ struct xf_task_layout {
 int xf_btf_task_layout(const void *btf, size_t size, const char *symbols, size_t symbols_size,
                        struct xf_task_layout *layout, struct xf_error *error);
 
+/*
+ * Where Linux keeps what a process has mapped: offsets of members, in the order in which one
+ * follows the other. All are those of pointers, but where it is said.
+ */
+struct xf_memory_layout {
+	uint16_t task_mm; /* in struct task_struct */
+	struct {
+		uint16_t pgd;      /* the root of its page tables, by its address in the kernel */
+		uint16_t mappings; /* the root of a tree of them, else the first one of a list */
+	} mm;
+	bool is_tree; /* since Linux 6.1 */
+	struct {
+		uint16_t mm, next;                       /* @next: in a list */
+		uint16_t start, end, flags, page_offset; /* numbers of 8 bytes */
+		uint16_t file;
+	} mapping; /* struct vm_area_struct */
+	/* The nodes of a tree, of 256 bytes: numbers, which are the last address of each slot but
+	   the last, and the slots. */
+	struct {
+		uint16_t pivots, slots;
+	} leaf, inner; /* struct maple_range_64, struct maple_arange_64 */
+	struct {
+		uint16_t directory, mount; /* of its path: struct dentry, struct vfsmount */
+	} file;
+	struct {
+		uint16_t parent, name;
+		uint16_t name_size; /* a number of 4 bytes */
+	} directory;                /* struct dentry */
+	uint16_t mount_top;         /* in struct vfsmount: the struct dentry that is its root */
+	struct {
+		uint16_t own, parent; /* @own: the struct vfsmount in it, no pointer */
+		uint16_t place;       /* the struct dentry of the parent's that it lies upon */
+	} mount;
+};
+
+/* Reads the @size bytes of BTF at @btf. Return: as xf_btf_task_layout. */
+int xf_btf_memory_layout(const void *btf, size_t size, struct xf_memory_layout *layout,
+                         struct xf_error *error);
+
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where stock kernels keep their current task, compared with what libbpf makes of their types.
- * CPUs' own variables are among these, too, with where each is in its section: so their addresses
- * are compared with something else than symbols.
+ * Where stock kernels keep their current task, and what processes have mapped, compared with what
+ * libbpf makes of their types. CPUs' own variables are among these, too, with where each is in its
+ * section: so their addresses are compared with something else than symbols.
  *
  * XENFLAME_KERNEL and XENFLAME_KERNEL_6_12 name unpacked kernels (tests/run unpacks Debian's); the
  * kernel that runs here tells its types, if it has any. Skipped, loudly, where there is none, and
@@ -96,6 +96,56 @@ static void compare_task(const struct btf *btf, const struct xf_task_layout *lay
 	assert_int_equal(layout->comm, offset_of(btf, "task_struct", "comm"));
 }
 
+static void compare_tree(const struct btf *btf, const struct xf_memory_layout *layout)
+{
+	assert_int_equal(layout->mm.mappings, offset_of(btf, "mm_struct", "mm_mt") +
+	                                              offset_of(btf, "maple_tree", "ma_root"));
+	assert_int_equal(layout->leaf.pivots, offset_of(btf, "maple_range_64", "pivot"));
+	assert_int_equal(layout->leaf.slots, offset_of(btf, "maple_range_64", "slot"));
+	assert_int_equal(layout->inner.pivots, offset_of(btf, "maple_arange_64", "pivot"));
+	assert_int_equal(layout->inner.slots, offset_of(btf, "maple_arange_64", "slot"));
+}
+
+static void compare_paths(const struct btf *btf, const struct xf_memory_layout *layout)
+{
+	uint32_t path = offset_of(btf, "file", "f_path"), name = offset_of(btf, "dentry", "d_name");
+
+	assert_int_equal(layout->file.directory, path + offset_of(btf, "path", "dentry"));
+	assert_int_equal(layout->file.mount, path + offset_of(btf, "path", "mnt"));
+	assert_int_equal(layout->directory.parent, offset_of(btf, "dentry", "d_parent"));
+	assert_int_equal(layout->directory.name, name + offset_of(btf, "qstr", "name"));
+	assert_int_equal(layout->directory.name_size, name + offset_of(btf, "qstr", "len"));
+	assert_int_equal(layout->mount_top, offset_of(btf, "vfsmount", "mnt_root"));
+	assert_int_equal(layout->mount.own, offset_of(btf, "mount", "mnt"));
+	assert_int_equal(layout->mount.parent, offset_of(btf, "mount", "mnt_parent"));
+	assert_int_equal(layout->mount.place, offset_of(btf, "mount", "mnt_mountpoint"));
+}
+
+/* What processes have mapped. */
+static void compare_memory(const struct btf *btf, const void *bytes, size_t size)
+{
+	struct xf_memory_layout layout;
+	struct xf_error error = {0};
+
+	if (xf_btf_memory_layout(bytes, size, &layout, &error))
+		fail_msg("%s", error.text);
+	assert_int_equal(layout.task_mm, offset_of(btf, "task_struct", "mm"));
+	assert_int_equal(layout.mm.pgd, offset_of(btf, "mm_struct", "pgd"));
+	assert_int_equal(layout.mapping.mm, offset_of(btf, "vm_area_struct", "vm_mm"));
+	assert_int_equal(layout.mapping.start, offset_of(btf, "vm_area_struct", "vm_start"));
+	assert_int_equal(layout.mapping.end, offset_of(btf, "vm_area_struct", "vm_end"));
+	assert_int_equal(layout.mapping.flags, offset_of(btf, "vm_area_struct", "vm_flags"));
+	assert_int_equal(layout.mapping.page_offset, offset_of(btf, "vm_area_struct", "vm_pgoff"));
+	assert_int_equal(layout.mapping.file, offset_of(btf, "vm_area_struct", "vm_file"));
+	compare_paths(btf, &layout);
+	if (layout.is_tree) {
+		compare_tree(btf, &layout);
+		return;
+	}
+	assert_int_equal(layout.mm.mappings, offset_of(btf, "mm_struct", "mmap"));
+	assert_int_equal(layout.mapping.next, offset_of(btf, "vm_area_struct", "vm_next"));
+}
+
 static void compare_image(const struct xf_elf *elf)
 {
 	struct xf_elf_section types, rodata, text, variables;
@@ -117,6 +167,7 @@ static void compare_image(const struct xf_elf *elf)
 	btf = btf__new(types.bytes, (uint32_t)types.size);
 	assert_non_null(btf);
 	compare_task(btf, &layout);
+	compare_memory(btf, types.bytes, types.size);
 	assert_true(layout.current == variables.address + find_current(btf));
 	assert_int_equal(layout.slides, variables.address != 0);
 	print_message("current %#llx, stack %u, pid %u, comm %u\n",
@@ -178,6 +229,7 @@ static void the_kernel_that_runs_here_has_its_task_as_libbpf_says(void **state)
 	btf = btf__new(bytes, (uint32_t)size);
 	assert_non_null(btf);
 	compare_task(btf, &layout);
+	compare_memory(btf, bytes, size);
 	btf__free(btf);
 	free(bytes);
 }
