@@ -186,19 +186,24 @@ static void take_name(const struct xf_elf *elf, const struct xf_survey *survey,
 	snprintf(kernel->name, sizeof(kernel->name), "Linux %s", version + 14);
 }
 
-/* An image may be without: then only its processes are not known. */
-static void take_task_layout(const struct xf_elf *elf, const char *symbols, size_t size,
+/* An image may be without: then only its processes, or their functions, are not known. */
+static void take_layouts(const struct xf_elf *elf, const char *symbols, size_t size,
                              struct xf_kernel *kernel)
 {
 	struct xf_elf_section types;
 
-	if (!xf_elf_section(elf, ".BTF", &types))
+	if (!xf_elf_section(elf, ".BTF", &types)) {
 		xf_fail(&kernel->no_task_layout, -ENOENT,
 		        "it does not carry its own types (CONFIG_DEBUG_INFO_BTF, since Linux 5.2)");
-	else
-		kernel->has_task_layout =
-		        !xf_btf_task_layout(types.bytes, types.size, symbols, size,
-		                            &kernel->task_layout, &kernel->no_task_layout);
+		kernel->no_memory_layout = kernel->no_task_layout;
+		return;
+	}
+	kernel->has_task_layout =
+	        !xf_btf_task_layout(types.bytes, types.size, symbols, size, &kernel->task_layout,
+	                            &kernel->no_task_layout);
+	kernel->has_memory_layout =
+	        !xf_btf_memory_layout(types.bytes, types.size, &kernel->memory_layout,
+	                              &kernel->no_memory_layout);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -263,7 +268,7 @@ static int use_elf(const struct xf_elf *elf, struct xf_guest_image *image, struc
 	if (!code) {
 		image->kernel.text = xf_survey_text(&survey);
 		take_name(elf, &survey, &image->kernel);
-		take_task_layout(elf, text, size, &image->kernel);
+		take_layouts(elf, text, size, &image->kernel);
 		code = take_thunks(image, &survey, error);
 	}
 	if (!code)

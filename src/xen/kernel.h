@@ -40,6 +40,10 @@ struct xf_kernel {
 	bool has_task_layout;
 	struct xf_task_layout task_layout;
 	struct xf_error no_task_layout;
+	/* Likewise what its processes have mapped; of dom0's kernel that is not asked. */
+	bool has_memory_layout;
+	struct xf_memory_layout memory_layout;
+	struct xf_error no_memory_layout;
 	void *owned[3]; /* what @orc borrows from */
 };
 

@@ -2,9 +2,11 @@
 #include "xen/user_file.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,16 +14,15 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "symbol/symbols.h"
 #include "unwind/cfi.h"
 #include "unwind/elf.h"
 
-#define NOTES_MAX   4096u
-#define HEADERS_MAX 64
-#define FILE_MAX    ((off_t)1 << 30)
-#define PATH_BYTES  4200u
+#define FILE_MAX   ((off_t)1 << 30)
+#define PATH_BYTES 4200u
 
 /* A file in memory. */
 struct image {
@@ -40,53 +41,17 @@ struct xf_user_file {
 
 /* ---- Build-ids ------------------------------------------------------------------------------- */
 
-size_t xf_notes_build_id(const uint8_t *notes, size_t size, uint8_t build_id[XF_BUILD_ID_MAX])
+static size_t read_file(void *context, uint64_t offset, void *to, size_t size)
 {
-	size_t at = 0;
+	const int *fd = context;
+	ssize_t got = pread(*fd, to, size, (off_t)offset);
 
-	while (size - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		size_t name, content;
-
-		memcpy(&note, notes + at, sizeof(note));
-		at += sizeof(note);
-		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
-		content = ((size_t)note.n_descsz + 3) & ~(size_t)3;
-		if (name > size - at || content > size - at - name)
-			return 0;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(notes + at, "GNU", 4) == 0 && note.n_descsz <= XF_BUILD_ID_MAX) {
-			memcpy(build_id, notes + at + name, note.n_descsz);
-			return note.n_descsz;
-		}
-		at += name + content;
-	}
-	return 0;
+	return got < 0 ? 0 : (size_t)got;
 }
 
 size_t xf_user_file_build_id(int fd, uint8_t build_id[XF_BUILD_ID_MAX])
 {
-	Elf64_Phdr headers[HEADERS_MAX];
-	uint8_t notes[NOTES_MAX];
-	Elf64_Ehdr head;
-	size_t found = 0;
-	ssize_t got;
-
-	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_phentsize != sizeof(headers[0]) || head.e_phnum > HEADERS_MAX)
-		return 0;
-	got = pread(fd, headers, head.e_phnum * sizeof(headers[0]), (off_t)head.e_phoff);
-	for (size_t i = 0; !found && got > 0 && i < (size_t)got / sizeof(headers[0]); i++) {
-		size_t size = headers[i].p_filesz < NOTES_MAX ? headers[i].p_filesz : NOTES_MAX;
-		ssize_t read = headers[i].p_type == PT_NOTE
-		                       ? pread(fd, notes, size, (off_t)headers[i].p_offset)
-		                       : 0;
-
-		if (read > 0)
-			found = xf_notes_build_id(notes, (size_t)read, build_id);
-	}
-	return found;
+	return xf_file_build_id(read_file, &fd, build_id);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -100,18 +65,40 @@ static bool has_build_id(int fd, const struct xf_user_file_wanted *wanted)
 	       memcmp(build_id, wanted->build_id, size) == 0;
 }
 
+/* Opens what @place, which was opened with O_PATH and is closed, stands for, if it is a file with
+ * content: to open a device may do something, and the path is somebody else's choice. Return: -1
+ * where it is not. */
+static int open_content(int place)
+{
+	struct stat status;
+	char path[64];
+	int fd = -1;
+
+	if (place < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place);
+	if (fstat(place, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	close(place);
+	return fd;
+}
+
 /* A file of that path may be another one by now: its build-id tells. Return: -1 where it is not to
  * be had. */
-static int open_path(const char *path, const struct xf_user_file_wanted *wanted)
+static int open_if_wanted(int place, const struct xf_user_file_wanted *wanted)
 {
-	int fd = wanted->build_id_size ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-	                               : -1;
+	int fd = open_content(place);
 
 	if (fd >= 0 && !has_build_id(fd, wanted)) {
 		close(fd);
 		return -1;
 	}
 	return fd;
+}
+
+static int open_path(const char *path, const struct xf_user_file_wanted *wanted)
+{
+	return wanted->build_id_size ? open_if_wanted(open(path, O_PATH | O_CLOEXEC), wanted) : -1;
 }
 
 /* Without a build-id: the file that the process has there now has the same path at least. */
@@ -124,14 +111,13 @@ static int open_mapped(const char *path, const struct xf_user_file_wanted *wante
 		return open_path(path, wanted);
 	size = readlink(path, target, sizeof(target) - 1);
 	target[size < 0 ? 0 : size] = '\0';
-	return strcmp(target, wanted->path) == 0
-	               ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-	               : -1;
+	return strcmp(target, wanted->path) == 0 ? open_content(open(path, O_PATH | O_CLOEXEC))
+	                                         : -1;
 }
 
 /* While the process is there the kernel leads to the very file that it has mapped, wherever and
  * whether that still has a name. Its number may be another's by now. */
-static int open_file(const struct xf_user_file_wanted *wanted)
+static int open_own(const struct xf_user_file_wanted *wanted)
 {
 	char path[PATH_BYTES];
 	int fd;
@@ -145,6 +131,48 @@ static int open_file(const struct xf_user_file_wanted *wanted)
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
 	         wanted->pid, wanted->map_address, wanted->map_address + wanted->map_size);
 	return open_mapped(path, wanted);
+}
+
+/* Return: whether @path has a step that is "..". */
+static bool leads_up(const char *path)
+{
+	for (const char *step = path; step; step = strchr(step, '/')) {
+		step += strspn(step, "/");
+		if (strncmp(step, "..", 2) == 0 && (step[2] == '/' || !step[2]))
+			return true;
+	}
+	return false;
+}
+
+/* Links in it lead to what they mean to the guest. Linux before 5.6 can't do that: there they must
+ * not matter. Return: opened with O_PATH; -1. */
+static int open_in_root(const char *root, const char *path)
+{
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+	                             .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	int directory = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), place;
+	char whole[PATH_BYTES];
+
+	if (directory < 0)
+		return -1;
+	place = (int)syscall(SYS_openat2, directory, path, &how, sizeof(how));
+	if (place < 0 && errno == ENOSYS && !leads_up(path) &&
+	    (size_t)snprintf(whole, sizeof(whole), "%s%s", root, path) < sizeof(whole))
+		place = open(whole, O_PATH | O_CLOEXEC);
+	close(directory);
+	return place;
+}
+
+/* Of another domain's process: out of that domain's files, or dom0's own, which may be the same. */
+static int open_guests(const struct xf_user_file_wanted *wanted)
+{
+	int fd = -1;
+
+	if (!wanted->build_id_size || wanted->path[0] != '/' || leads_up(wanted->path))
+		return -1;
+	if (wanted->root)
+		fd = open_if_wanted(open_in_root(wanted->root, wanted->path), wanted);
+	return fd < 0 ? open_path(wanted->path, wanted) : fd;
 }
 
 /* Who cuts the file off meanwhile ends us by a signal: this is not for the recorder's own process.
@@ -184,10 +212,10 @@ static bool open_image(const struct xf_user_file_wanted *wanted, struct image *i
 	int fd;
 
 	*image = (struct image){0};
-	if (strcmp(wanted->path, "[vdso]") == 0) {
+	if (!wanted->in_guest && strcmp(wanted->path, "[vdso]") == 0) {
 		have = find_vdso(image);
 	} else {
-		fd = open_file(wanted);
+		fd = wanted->in_guest ? open_guests(wanted) : open_own(wanted);
 		have = fd >= 0 && map_file(fd, image);
 		if (fd >= 0)
 			close(fd);

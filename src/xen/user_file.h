@@ -3,26 +3,27 @@
 #ifndef XF_XEN_USER_FILE_H
 #define XF_XEN_USER_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "unwind/unwind.h"
-
-#define XF_BUILD_ID_MAX 32u
+#include "xen/build_id.h"
 
 /* Return: the bytes of the build-id in the ELF file open as @fd, copied to @build_id; 0 where it
  * has none. */
 size_t xf_user_file_build_id(int fd, uint8_t build_id[XF_BUILD_ID_MAX]);
-
-/* Looks for a build-id among notes, as ELF files and the kernel have them. Return: its size, 0
- * where there is none. */
-size_t xf_notes_build_id(const uint8_t *notes, size_t size, uint8_t build_id[XF_BUILD_ID_MAX]);
 
 /* What is known of a file, and where an instance of it is, or was, mapped. */
 struct xf_user_file_wanted {
 	const char *path; /* as the process sees it; "[vdso]" is the kernel's own */
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: it has none, or it is not known */
+	/* Of another domain's process: it is looked for by its build-id alone, at its path in
+	   @root, a directory or NULL, and at that of dom0's own. Nothing below is looked at. */
+	bool in_guest;
+	const char *root;
+	/* Of dom0's: */
 	uint32_t pid;
 	uint64_t map_address;
 	uint64_t map_size;
