@@ -78,6 +78,9 @@ enum xf_chunk_type {
 	XF_CHUNK_USER_CODE = 18,
 	/* struct xf_runstate_span, any number of them */
 	XF_CHUNK_RUNSTATES = 19,
+	/* what a process of another domain than the control domain had mapped as code: struct
+	   xf_guest_maps_head, then any number of struct xf_guest_map, by address */
+	XF_CHUNK_GUEST_MAPS = 20,
 };
 
 /* In XF_CHUNK_KERNEL_OF: the domain runs a kernel that is not known. */
@@ -169,6 +172,31 @@ enum xf_process_type {
 };
 
 #define XF_NO_FILE UINT32_MAX
+
+/* Files of other domains' processes have numbers from here on, those of the control domain's below.
+ */
+#define XF_GUEST_FILES 0x8000u
+
+struct xf_guest_maps_head {
+	uint16_t domid;
+	uint16_t zero;
+	uint32_t pid;
+	/* The page tables of its samples: xf_sample.hvm_cr3, or cr3 where that is 0, without the
+	   low 12 bits and those above 51. */
+	uint64_t root;
+	uint64_t tsc; /* when its memory was read */
+};
+
+struct xf_guest_map {
+	uint64_t address;
+	uint64_t size;
+	uint64_t offset; /* in the file */
+	uint32_t file; /* its number as in XF_PROCESS_FILE; XF_NO_FILE: it is not known, or none */
+	uint32_t zero;
+};
+
+_Static_assert(sizeof(struct xf_guest_maps_head) == 24, "layout of struct xf_guest_maps_head");
+_Static_assert(sizeof(struct xf_guest_map) == 32, "layout of struct xf_guest_map");
 
 /* From then on a CPU of the control domain's ran a thread. */
 struct xf_switch {

@@ -22,25 +22,61 @@ int xf_recording_write_processes(struct xf_recording_writer *writer, const void 
 	return size ? xf_recording_write_bytes(writer, XF_CHUNK_PROCESSES, records, size) : 0;
 }
 
+/* Writes a chunk of the two parts, of which the second may be empty. */
+static int write_parts(struct xf_recording_writer *writer, enum xf_chunk_type type,
+                       const void *head, size_t head_size, const void *rest, size_t rest_size)
+{
+	uint8_t *content = malloc(head_size + rest_size);
+	int code;
+
+	if (!content)
+		return -ENOMEM;
+	memcpy(content, head, head_size);
+	if (rest_size)
+		memcpy(content + head_size, rest, rest_size);
+	code = xf_recording_write_bytes(writer, type, content, head_size + rest_size);
+	free(content);
+	return code;
+}
+
+int xf_recording_write_process_file(struct xf_recording_writer *writer, uint32_t number,
+                                    const char *path, const uint8_t *build_id, size_t build_id_size)
+{
+	size_t path_size = strlen(path) + 1, size = path_size + build_id_size;
+	const struct xf_process_head head = {
+	        .type = XF_PROCESS_FILE, .size = (uint16_t)size, .other = number};
+	uint8_t *rest;
+	int code;
+
+	if (size > UINT16_MAX)
+		return -EINVAL;
+	rest = malloc(size);
+	if (!rest)
+		return -ENOMEM;
+	memcpy(rest, path, path_size);
+	if (build_id_size)
+		memcpy(rest + path_size, build_id, build_id_size);
+	code = write_parts(writer, XF_CHUNK_PROCESSES, &head, sizeof(head), rest, size);
+	free(rest);
+	return code;
+}
+
+int xf_recording_write_guest_maps(struct xf_recording_writer *writer,
+                                  const struct xf_guest_maps_head *head,
+                                  const struct xf_guest_map *maps, size_t nr)
+{
+	return write_parts(writer, XF_CHUNK_GUEST_MAPS, head, sizeof(*head), maps,
+	                   nr * sizeof(*maps));
+}
+
 int xf_recording_write_switches(struct xf_recording_writer *writer, uint32_t cpu,
                                 const struct xf_switch *switches, size_t nr)
 {
-	uint8_t head[8] = {0};
-	uint8_t *content;
-	int code;
+	const uint32_t head[2] = {cpu, 0};
 
-	if (!nr)
-		return 0;
-	content = malloc(sizeof(head) + nr * sizeof(*switches));
-	if (!content)
-		return -ENOMEM;
-	memcpy(head, &cpu, sizeof(cpu));
-	memcpy(content, head, sizeof(head));
-	memcpy(content + sizeof(head), switches, nr * sizeof(*switches));
-	code = xf_recording_write_bytes(writer, XF_CHUNK_SWITCHES, content,
-	                                sizeof(head) + nr * sizeof(*switches));
-	free(content);
-	return code;
+	return nr ? write_parts(writer, XF_CHUNK_SWITCHES, head, sizeof(head), switches,
+	                        nr * sizeof(*switches))
+	          : 0;
 }
 
 /* Lays one place, of @size bytes with its name, at @to. */

@@ -18,6 +18,16 @@ int xf_recording_write_clock(struct xf_recording_writer *writer, const struct xf
 int xf_recording_write_processes(struct xf_recording_writer *writer, const void *records,
                                  size_t size);
 
+/* The file at @path, as its processes see it, with that build-id, or none. */
+int xf_recording_write_process_file(struct xf_recording_writer *writer, uint32_t number,
+                                    const char *path, const uint8_t *build_id,
+                                    size_t build_id_size);
+
+/* What a process of another domain had mapped as code. */
+int xf_recording_write_guest_maps(struct xf_recording_writer *writer,
+                                  const struct xf_guest_maps_head *head,
+                                  const struct xf_guest_map *maps, size_t nr);
+
 /* What CPU @cpu of the control domain's ran next. */
 int xf_recording_write_switches(struct xf_recording_writer *writer, uint32_t cpu,
                                 const struct xf_switch *switches, size_t nr);

@@ -608,6 +608,26 @@ const char *xf_process_label(const struct xf_process *process, bool with_pid, ch
 	return text;
 }
 
+static bool find_guest_mapping(const struct xf_processes *processes,
+                               const struct xf_guest_looks *looks, uint64_t address,
+                               struct xf_mapping *mapping)
+{
+	struct xf_guest_map map;
+
+	if (!xf_guest_looks_mapping(looks, address, &map))
+		return false;
+	*mapping = (struct xf_mapping){.address = map.address,
+	                               .size = map.size,
+	                               .offset = map.offset,
+	                               .file = xf_process_events_file(processes->events, map.file)};
+	return true;
+}
+
+static bool is_of_guest(const struct xf_process *process)
+{
+	return process->looks.before || process->looks.after;
+}
+
 bool xf_processes_mapping(const struct xf_processes *processes, const struct xf_process *process,
                           uint64_t address, struct xf_mapping *mapping)
 {
@@ -616,6 +636,8 @@ bool xf_processes_mapping(const struct xf_processes *processes, const struct xf_
 	uint64_t time = process->time;
 	unsigned int budget = MAPS_MAX;
 
+	if (is_of_guest(process))
+		return find_guest_mapping(processes, &process->looks, address, mapping);
 	for (; number != NONE && budget; budget--) {
 		const struct space *space = &processes->spaces[number];
 
@@ -653,6 +675,6 @@ void xf_mapping_place(const struct xf_mapping *mapping, const struct xf_process 
 	bool in_file = xf_mapping_is_file(mapping);
 
 	*file = in_file ? mapping->file->number : XF_NO_FILE;
-	*pid = in_file ? 0 : process->pid;
+	*pid = in_file || is_of_guest(process) ? 0 : process->pid;
 	*offset = in_file ? address - mapping->address + mapping->offset : address;
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/guest_maps.h"
 #include "profile/process_events.h"
 
 #define XF_DOMID_CONTROL 0 /* the domain whose processes are recorded */
@@ -36,6 +37,7 @@ struct xf_process {
 	/* For xf_processes_mapping. */
 	uint32_t space; /* XF_NO_SPACE: nothing is known to be mapped */
 	uint64_t time;
+	struct xf_guest_looks looks; /* at a process of another domain's */
 };
 
 #define XF_NO_SPACE UINT32_MAX
@@ -94,7 +96,7 @@ bool xf_processes_mapping(const struct xf_processes *processes, const struct xf_
 bool xf_mapping_is_file(const struct xf_mapping *mapping);
 
 /* How code is known that @process has at @address, in @mapping: by its file and offset in it, or by
- * its process and address. */
+ * its process and address. Without a file nothing is known of other domains': the process is 0. */
 void xf_mapping_place(const struct xf_mapping *mapping, const struct xf_process *process,
                       uint64_t address, uint32_t *file, uint32_t *pid, uint64_t *offset);
 

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "profile/format.h"
+#include "profile/guest_maps.h"
 #include "profile/kernels.h"
 #include "profile/pieces.h"
 #include "profile/process_events.h"
@@ -229,6 +230,9 @@ const struct xf_process_events *xf_recording_processes(const struct xf_recording
 
 /* What is known of their code; never NULL. */
 const struct xf_user_places *xf_recording_user_code(const struct xf_recording *recording);
+
+/* Return: what processes of other domains had mapped. */
+const struct xf_guest_maps *xf_recording_guest_maps(const struct xf_recording *recording);
 
 /* In which states vCPUs were; never NULL. */
 const struct xf_runstate_spans *xf_recording_runstates(const struct xf_recording *recording);

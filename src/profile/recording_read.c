@@ -54,6 +54,7 @@ struct xf_recording {
 	struct xf_kernels kernels;
 	struct xf_process_events processes;
 	struct xf_user_places user_code;
+	struct xf_guest_maps guest_maps;
 	struct xf_runstate_spans runstates;
 	struct samples *samples;
 	size_t nr_samples;
@@ -359,6 +360,12 @@ static int read_user_code(struct xf_recording *recording, struct chunk *chunk)
 	                    xf_user_code_read(&recording->user_code, chunk->content));
 }
 
+static int read_guest_maps(struct xf_recording *recording, struct chunk *chunk)
+{
+	return count_damage(recording, chunk,
+	                    xf_guest_maps_read(&recording->guest_maps, chunk->content));
+}
+
 static int read_runstates(struct xf_recording *recording, struct chunk *chunk)
 {
 	return count_damage(recording, chunk,
@@ -418,15 +425,25 @@ static int unpack(struct xf_recording *recording, struct chunk *chunk)
 static int read_chunk(struct xf_recording *recording, struct chunk *chunk)
 {
 	static int (*const readers[])(struct xf_recording *, struct chunk *) = {
-	        [XF_CHUNK_INFO] = read_info,           [XF_CHUNK_SYMBOLS] = read_symbols,
-	        [XF_CHUNK_CODE] = read_code,           [XF_CHUNK_DOMAIN] = read_domain,
-	        [XF_CHUNK_SAMPLES] = read_samples,     [XF_CHUNK_STATISTICS] = read_statistics,
-	        [XF_CHUNK_LIVEPATCH] = read_livepatch, [XF_CHUNK_SKIPPED] = read_skipped,
-	        [XF_CHUNK_KERNEL] = read_kernel,       [XF_CHUNK_KERNEL_SYMBOLS] = read_kernel,
-	        [XF_CHUNK_KERNEL_CODE] = read_kernel,  [XF_CHUNK_KERNEL_ORC] = read_kernel,
-	        [XF_CHUNK_KERNEL_OF] = read_kernel,    [XF_CHUNK_CLOCK] = read_processes,
-	        [XF_CHUNK_PROCESSES] = read_processes, [XF_CHUNK_SWITCHES] = read_processes,
-	        [XF_CHUNK_USER_CODE] = read_user_code, [XF_CHUNK_RUNSTATES] = read_runstates,
+	        [XF_CHUNK_INFO] = read_info,
+	        [XF_CHUNK_SYMBOLS] = read_symbols,
+	        [XF_CHUNK_CODE] = read_code,
+	        [XF_CHUNK_DOMAIN] = read_domain,
+	        [XF_CHUNK_SAMPLES] = read_samples,
+	        [XF_CHUNK_STATISTICS] = read_statistics,
+	        [XF_CHUNK_LIVEPATCH] = read_livepatch,
+	        [XF_CHUNK_SKIPPED] = read_skipped,
+	        [XF_CHUNK_KERNEL] = read_kernel,
+	        [XF_CHUNK_KERNEL_SYMBOLS] = read_kernel,
+	        [XF_CHUNK_KERNEL_CODE] = read_kernel,
+	        [XF_CHUNK_KERNEL_ORC] = read_kernel,
+	        [XF_CHUNK_KERNEL_OF] = read_kernel,
+	        [XF_CHUNK_CLOCK] = read_processes,
+	        [XF_CHUNK_PROCESSES] = read_processes,
+	        [XF_CHUNK_SWITCHES] = read_processes,
+	        [XF_CHUNK_USER_CODE] = read_user_code,
+	        [XF_CHUNK_RUNSTATES] = read_runstates,
+	        [XF_CHUNK_GUEST_MAPS] = read_guest_maps,
 	};
 	int code = 0;
 
@@ -536,6 +553,7 @@ int xf_recording_open(const void *bytes, size_t size, struct xf_recording **reco
 	xf_kernels_finish(&made->kernels);
 	xf_process_events_finish(&made->processes);
 	xf_user_code_finish(&made->user_code);
+	xf_guest_maps_finish(&made->guest_maps);
 	made->state.damaged += xf_runstate_spans_finish(&made->runstates);
 	if (made->nr_domains)
 		qsort(made->domains, made->nr_domains, sizeof(*made->domains), compare_domains);
@@ -566,6 +584,7 @@ void xf_recording_free(struct xf_recording *recording)
 	xf_kernels_free(&recording->kernels);
 	xf_process_events_free(&recording->processes);
 	xf_user_code_free(&recording->user_code);
+	xf_guest_maps_free(&recording->guest_maps);
 	xf_runstate_spans_free(&recording->runstates);
 	free(recording->samples);
 	xf_symbols_free(recording->symbols);
@@ -672,6 +691,11 @@ const struct xf_kernels *xf_recording_kernels(const struct xf_recording *recordi
 const struct xf_process_events *xf_recording_processes(const struct xf_recording *recording)
 {
 	return &recording->processes;
+}
+
+const struct xf_guest_maps *xf_recording_guest_maps(const struct xf_recording *recording)
+{
+	return &recording->guest_maps;
 }
 
 const struct xf_user_places *xf_recording_user_code(const struct xf_recording *recording)

@@ -59,6 +59,25 @@ static bool read_task(const struct xf_recording *recording, const struct xf_reco
 	       is_kernel_known(recording, &record->sample);
 }
 
+/* Of the looks at its process those count that are of the same time of its kernel: another domain
+ * may have had its number before. */
+static struct xf_guest_looks find_looks(const struct xf_recording *recording,
+                                        const struct xf_sample *sample, uint32_t pid)
+{
+	const struct xf_kernels *kernels = xf_recording_kernels(recording);
+	const struct xf_recording_kernel_of *now =
+	        xf_kernels_said_of(kernels, sample->domid, sample->tsc);
+	struct xf_guest_looks looks =
+	        xf_guest_maps_find(xf_recording_guest_maps(recording), sample, pid);
+
+	if (looks.before &&
+	    xf_kernels_said_of(kernels, sample->domid, looks.before->head.tsc) != now)
+		looks.before = NULL;
+	if (looks.after && xf_kernels_said_of(kernels, sample->domid, looks.after->head.tsc) != now)
+		looks.after = NULL;
+	return looks;
+}
+
 /* Return: whether that is to be believed. */
 static bool find_task(const struct xf_recording *recording, const struct xf_record *record,
                       struct xf_process *process)
@@ -72,6 +91,8 @@ static bool find_task(const struct xf_recording *recording, const struct xf_reco
 	if (!task.pid)
 		process->thread = XF_PROCESS_IDLE;
 	process->name = process->thread;
+	if (record->sample.domid != XF_DOMID_CONTROL)
+		process->looks = find_looks(recording, &record->sample, task.tgid);
 	return true;
 }
 

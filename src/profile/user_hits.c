@@ -53,28 +53,31 @@ static int add(struct hits *hits, const struct xf_user_hit *hit)
 	return 0;
 }
 
-/* Code of @process at @address, where there is any. */
-static int add_address(struct hits *hits, const struct xf_processes *processes,
+/* Code of @process at @address, where there is any. That of other domains' is known by files alone.
+ */
+static int add_address(struct hits *hits, const struct xf_processes *processes, uint16_t domid,
                        const struct xf_process *process, uint64_t address)
 {
 	struct xf_mapping mapping;
-	struct xf_user_hit hit = {.mapped_in = process->pid};
+	struct xf_user_hit hit = {.domid = domid, .mapped_in = process->pid};
 
 	if (!xf_processes_mapping(processes, process, address, &mapping))
 		return 0;
 	xf_mapping_place(&mapping, process, address, &hit.file, &hit.pid, &hit.offset);
+	if (domid != XF_DOMID_CONTROL && hit.file == XF_NO_FILE)
+		return 0;
 	hit.map_address = mapping.address;
 	hit.map_size = mapping.size;
 	return add(hits, &hit);
 }
 
-static int add_stack(struct hits *hits, const struct xf_processes *processes,
+static int add_stack(struct hits *hits, const struct xf_processes *processes, uint16_t domid,
                      const struct xf_process *process, const struct xf_guest_piece *piece)
 {
-	int code = add_address(hits, processes, process, piece->stack.rip);
+	int code = add_address(hits, processes, domid, process, piece->stack.rip);
 
 	for (unsigned int i = 0; !code && i < piece->nr_words; i++)
-		code = add_address(hits, processes, process,
+		code = add_address(hits, processes, domid, process,
 		                   XF_WORD_VALUE(piece->stack.words[i]) - 1);
 	return code;
 }
@@ -88,8 +91,7 @@ static int add_sample(struct hits *hits, const struct xf_tasks *tasks,
 	struct xf_guest_piece piece;
 	int code = 0;
 
-	if (record->type != XF_RECORD_SAMPLE || record->sample.domid != XF_DOMID_CONTROL ||
-	    !record->guest.nr)
+	if (record->type != XF_RECORD_SAMPLE || !record->guest.nr)
 		return 0;
 	xf_guest_pieces_read(&record->guest, record->guest.nr - 1, &piece);
 	if (piece.stack.mode != XF_GUEST_USER)
@@ -98,7 +100,8 @@ static int add_sample(struct hits *hits, const struct xf_tasks *tasks,
 		struct xf_process process;
 
 		if (xf_tasks_running(tasks, record, either[i], &process))
-			code = add_stack(hits, tasks->processes, &process, &piece);
+			code = add_stack(hits, tasks->processes, record->sample.domid, &process,
+			                 &piece);
 	}
 	return code;
 }

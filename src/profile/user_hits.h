@@ -15,6 +15,7 @@ struct xf_user_hit {
 	uint32_t pid;    /* ... this process; else 0 */
 	uint64_t offset; /* in the file; without one the address */
 	/* An instance of it: where a process had that file mapped. */
+	uint16_t domid;
 	uint32_t mapped_in;
 	uint64_t map_address;
 	uint64_t map_size;

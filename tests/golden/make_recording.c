@@ -250,10 +250,11 @@ static const struct run processes[] = {
          "k:secondary_startup_64>cpu_startup_entry>do_idle>xen_safe_halt>xen_hypercall_pv", "0:"},
         {12, 0, 0, 0, 0, "@user", "u:"},
         {33, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@kernel",
-         SYSTEM_CALL "ksys_read>vfs_read", .task = "812:nginx"},
+         SYSTEM_CALL "ksys_read>vfs_read", "0:_start>main>serve>read", .task = "812:nginx"},
         {14, 1, 0, 1, 0, EXIT "vlapic_ipi>vcpu_kick",
          SYSTEM_CALL "ksys_write>vfs_write>eventfd_write", .task = "97:<&worker/1:2"},
-        {5, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user", "u:", .task = "812:nginx"},
+        {5, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user", "u:", "0:_start>main>compute",
+         .task = "812:nginx"},
         {3, 1, 0, 1, XF_SAMPLE_GUEST | XF_SAMPLE_AFTER_STGI, "@user", "u:"},
         {110, 0, 0, 0, 0, "@idle"},
         {0},
@@ -736,6 +737,7 @@ static int write_scenario(struct xf_recording_writer *writer, const struct scena
 	if (scenario->runs == processes) {
 		xf_recording_write_info(writer, "tasks", "1");
 		user_program_write(writer, START, TSC_HZ);
+		user_program_write_guest(writer, 1, 812, SAMPLING);
 	}
 	for (const struct run *run = scenario->runs; run->count; run++) {
 		if (scenario->runs == processes && run->guest && !run->domid)

@@ -181,3 +181,13 @@ int user_program_switch(struct xf_recording_writer *writer, uint16_t vcpu, uint6
 
 	return xf_recording_write_switches(writer, vcpu, &to, 1);
 }
+
+int user_program_write_guest(struct xf_recording_writer *writer, uint16_t domid, uint32_t pid,
+                             uint64_t tsc)
+{
+	const struct xf_guest_maps_head head = {.domid = domid, .pid = pid, .tsc = tsc};
+	const struct xf_guest_map map = {
+	        .address = PROGRAM, .size = PROGRAM_BYTES, .file = FILE_NUMBER};
+
+	return xf_recording_write_guest_maps(writer, &head, &map, 1);
+}

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Made-up processes of the control domain's, for make_recording.c: all run one program, whose
+ * Made-up processes, for make_recording.c: all run one program, whose
  * functions have equal frames. What a process did is "PID:OUTERMOST>...>INNERMOST"; a '!' in front
- * takes the words away, so that the stack is incomplete. "0:" is a thread of the kernel's own.
+ * takes the words away, so that the stack is incomplete. "0:" is a thread of the kernel's own, or,
+ * with a stack, a process of another domain than the control domain.
  */
 #ifndef XF_TEST_GOLDEN_USER_PROGRAM_H
 #define XF_TEST_GOLDEN_USER_PROGRAM_H
@@ -28,6 +29,11 @@ void user_program_fill(const char *run, union user_stack *user);
  * on,
  * @hz a second. Return: as the writer. */
 int user_program_write(struct xf_recording_writer *writer, uint64_t start, uint64_t hz);
+
+/* Writes that process @pid of domain @domid had the same program mapped at @tsc, with page tables
+ * at 0. Return: as the writer. */
+int user_program_write_guest(struct xf_recording_writer *writer, uint16_t domid, uint32_t pid,
+                             uint64_t tsc);
 
 /* @tsc after the start @vcpu begins to run @run's process; NULL: nobody knows which. Return: as the
  * writer. */
