@@ -38,6 +38,7 @@ struct request {
 	const char *output; /* NULL: none was named */
 	const char *guests;
 	struct xf_record_guest_kernels kernels; /* what is asked for of them */
+	struct xf_guest_roots roots;            /* likewise */
 	unsigned int user_bytes;
 	bool verbose;
 	bool schedule; /* what Xen's scheduler does is recorded, too */
@@ -283,6 +284,20 @@ static int explain_end(const struct recording *recording, int result, const stru
 }
 
 /* The recording is good without them; some of its stacks just tell less. */
+static void tell_guest_processes(const struct xf_recorder *recorder)
+{
+	if (recorder->no_guest_reader.code)
+		xf_complain(0, "%s", recorder->no_guest_reader.text);
+	if (recorder->guest_processes.missed)
+		xf_complain(
+		        0,
+		        "%" PRIu64 " times there was no time to read what a process of another "
+		        "domain's has mapped: some of its functions may be without names; fewer "
+		        "domains (--guests), or more CPU time for dom0, help",
+		        recorder->guest_processes.missed);
+}
+
+/* Likewise. */
 static void tell_processes(const struct xf_record_processes *processes)
 {
 	if (processes->why_not.code)
@@ -347,6 +362,7 @@ static int record_and_close(struct recording *recording)
 		status = xf_complain(xf_recorder_output_exit(&file_error), "%s", file_error.text);
 	totals.bytes = xf_recording_written(recorder->file.writer);
 	tell_processes(&recorder->processes);
+	tell_guest_processes(recorder);
 	tell_schedule(recorder);
 	if (recorder->unnamed)
 		xf_complain(0, "functions of processes may be without names: %s",
@@ -364,6 +380,7 @@ static int run_request(const struct request *request)
 	                              .recorder.frequency = request->frequency,
 	                              .recorder.guests = request->guests,
 	                              .recorder.kernels = request->kernels,
+	                              .recorder.guest_roots = request->roots,
 	                              .recorder.user_bytes = request->user_bytes,
 	                              .recorder.verbose = request->verbose,
 	                              .recorder.with_schedule = request->schedule,
@@ -438,6 +455,17 @@ static bool take_guest_kernel(void *context, const char *value)
 	struct xf_error error = {0};
 
 	if (xf_record_guest_kernels_request(&request->kernels, value, &error) == 0)
+		return true;
+	xf_complain(0, "%s", error.text);
+	return false;
+}
+
+static bool take_guest_root(void *context, const char *value)
+{
+	struct request *request = context;
+	struct xf_error error = {0};
+
+	if (xf_guest_roots_request(&request->roots, value, &error) == 0)
 		return true;
 	xf_complain(0, "%s", error.text);
 	return false;
@@ -549,6 +577,10 @@ static const struct xf_option options[] = {
          "the vmlinux or vmlinuz that a domain runs; may be given again (default: as xl started "
          "it)",
          take_guest_kernel},
+        {"guest-root", 0, "NAME=DIRECTORY",
+         "where a domain's files are in dom0, for the names of its programs' functions; may be "
+         "given again (default: dom0's own, where they are the same)",
+         take_guest_root},
         {"user-stack", 0, "BYTES",
          "so much of a process's stack is read with them (default: 2048; 0: none)",
          take_user_stack},
@@ -563,7 +595,8 @@ static const struct xf_option options[] = {
 const struct xf_command xf_command_record = {
         .name = "record",
         .synopsis = "[-F HZ] [-t SECONDS] [-o FILE] [-g DOMAIN,...] [--guest-kernel NAME=IMAGE] "
-                    "[--user-stack BYTES] [--sched] [-v] [--self-test] [-- COMMAND...]",
+                    "[--guest-root NAME=DIRECTORY] [--user-stack BYTES] [--sched] [-v] "
+                    "[--self-test] [-- COMMAND...]",
         .summary = "profiles this host into a file",
         .help = help,
         .options = options,

@@ -236,7 +236,8 @@ int xf_record_guest_kernels_look(struct xf_record_guest_kernels *kernels,
 	return code;
 }
 
-static void add_task(const struct xf_record_guest_kernels *kernels,
+/* Return: whether the agent tells which task the domain runs. */
+static bool add_task(const struct xf_record_guest_kernels *kernels,
                      const struct xf_guest_kernel_domain *tracked, struct xf_agent_config *config)
 {
 	const struct xf_kernel *kernel = &tracked->image->image.kernel;
@@ -252,14 +253,36 @@ static void add_task(const struct xf_record_guest_kernels *kernels,
 	if (why_not)
 		tell(kernels, true, "processes of %s will be without names: %s",
 		     tracked->domain.name, why_not);
+	return !why_not;
 }
 
-void xf_record_guest_kernels_add_tasks(const struct xf_record_guest_kernels *kernels,
-                                       struct xf_agent_config *config)
+static int add_memory(const struct xf_record_guest_kernels *kernels,
+                      const struct xf_guest_kernel_domain *tracked,
+                      struct xf_record_guest_processes *processes)
 {
-	for (size_t i = 0; i < kernels->nr_domains; i++)
-		if (kernels->domains[i].image)
-			add_task(kernels, &kernels->domains[i], config);
+	const struct xf_kernel *kernel = &tracked->image->image.kernel;
+
+	if (kernel->has_memory_layout)
+		return xf_record_guest_processes_add(processes, tracked->domain.domid,
+		                                     &kernel->task_layout, &kernel->memory_layout);
+	tell(kernels, true, "functions of processes of %s will be without names: %s",
+	     tracked->domain.name, kernel->no_memory_layout.text);
+	return 0;
+}
+
+int xf_record_guest_kernels_add_tasks(const struct xf_record_guest_kernels *kernels,
+                                      struct xf_agent_config *config,
+                                      struct xf_record_guest_processes *processes)
+{
+	int code = 0;
+
+	for (size_t i = 0; !code && i < kernels->nr_domains; i++) {
+		const struct xf_guest_kernel_domain *tracked = &kernels->domains[i];
+
+		if (tracked->image && add_task(kernels, tracked, config) && processes)
+			code = add_memory(kernels, tracked, processes);
+	}
+	return code;
 }
 
 /* ---- Samples --------------------------------------------------------------------------------- */

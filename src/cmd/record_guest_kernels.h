@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cmd/record_guest_processes.h"
 #include "profile/recording.h"
 #include "unwind/slide.h"
 #include "xen/domains.h"
@@ -85,10 +86,12 @@ int xf_record_guest_kernels_look(struct xf_record_guest_kernels *kernels,
                                  const struct xf_agent_config *config, uint64_t before,
                                  uint64_t after);
 
-/* After the first look: has the agent tell which tasks the domains run, as far as their images say
- * where that stands. */
-void xf_record_guest_kernels_add_tasks(const struct xf_record_guest_kernels *kernels,
-                                       struct xf_agent_config *config);
+/* After the first look: has the agent tell which tasks the domains run, and @processes, unless it
+ * is NULL, what these have mapped, as far as their images say where that stands. Return: 0 or
+ * -ENOMEM. */
+int xf_record_guest_kernels_add_tasks(const struct xf_record_guest_kernels *kernels,
+                                      struct xf_agent_config *config,
+                                      struct xf_record_guest_processes *processes);
 
 /* A sample's stacks. Without memory less is known of it in the end. */
 void xf_record_guest_kernels_take(struct xf_record_guest_kernels *kernels,

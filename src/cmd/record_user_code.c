@@ -26,13 +26,22 @@
 
 /* ---- In a process of its own: files are as somebody else made them --------------------------- */
 
+/* What is gone by; all of it outlives the work. */
+struct sources {
+	const struct xf_process_events *events;
+	const struct xf_guest_roots *roots;
+};
+
 /* Opens the file that @hit is in. Return: NULL where it is not to be had. */
-static struct xf_user_file *open_file(const struct xf_process_events *events,
-                                      const struct xf_user_hit *hit)
+static struct xf_user_file *open_file(const struct sources *sources, const struct xf_user_hit *hit)
 {
-	const struct xf_process_file *file = xf_process_events_file(events, hit->file);
+	const struct xf_process_file *file = xf_process_events_file(sources->events, hit->file);
 	struct xf_user_file_wanted wanted = {
-	        .pid = hit->mapped_in, .map_address = hit->map_address, .map_size = hit->map_size};
+	        .in_guest = hit->domid != XF_DOMID_CONTROL,
+	        .root = xf_guest_roots_find(sources->roots, hit->domid),
+	        .pid = hit->mapped_in,
+	        .map_address = hit->map_address,
+	        .map_size = hit->map_size};
 
 	if (!file)
 		return NULL;
@@ -43,8 +52,8 @@ static struct xf_user_file *open_file(const struct xf_process_events *events,
 }
 
 /* Several processes may have had the file mapped, of which some may be gone. */
-static struct xf_user_file *open_any(const struct xf_process_events *events,
-                                     const struct xf_user_hit *hits, size_t nr)
+static struct xf_user_file *open_any(const struct sources *sources, const struct xf_user_hit *hits,
+                                     size_t nr)
 {
 	struct xf_user_file *file = NULL;
 	unsigned int tries = 0;
@@ -52,7 +61,7 @@ static struct xf_user_file *open_any(const struct xf_process_events *events,
 	for (size_t i = 0; !file && i < nr && tries < TRIES_MAX; i++) {
 		if (i && hits[i].mapped_in == hits[i - 1].mapped_in)
 			continue;
-		file = open_file(events, &hits[i]);
+		file = open_file(sources, &hits[i]);
 		tries++;
 	}
 	return file;
@@ -130,28 +139,30 @@ static int look_up_map(struct xf_recording_writer *writer, const struct xf_proce
 }
 
 /* @hits are of one file, or in the memory of one process. */
-static int look_up(struct xf_recording_writer *writer, const struct xf_process_events *events,
+static int look_up(struct xf_recording_writer *writer, const struct sources *sources,
                    const struct xf_user_hit *hits, size_t nr)
 {
 	struct xf_user_file *file;
 	int code;
 
 	if (hits->file == XF_NO_FILE)
-		return look_up_map(writer, events, hits, nr);
-	file = open_any(events, hits, nr);
+		return look_up_map(writer, sources->events, hits, nr);
+	file = open_any(sources, hits, nr);
 	code = file ? write_places(writer, file, hits, nr) : 0;
 
 	xf_user_file_close(file);
 	return code;
 }
 
-static int look_up_all(struct xf_recording_writer *writer, const struct xf_recording *recording)
+static int look_up_all(struct xf_recording_writer *writer, const struct xf_recording *recording,
+                       const struct xf_guest_roots *roots)
 {
-	const struct xf_process_events *events = xf_recording_processes(recording);
+	const struct sources sources = {.events = xf_recording_processes(recording),
+	                                .roots = roots};
 	struct xf_processes *processes;
 	struct xf_user_hit *hits;
 	size_t nr = 0, next;
-	int code = xf_processes_make(events, xf_recording_tsc_hz(recording), &processes);
+	int code = xf_processes_make(sources.events, xf_recording_tsc_hz(recording), &processes);
 
 	if (code)
 		return code;
@@ -160,7 +171,7 @@ static int look_up_all(struct xf_recording_writer *writer, const struct xf_recor
 		for (next = i;
 		     next < nr && hits[next].file == hits[i].file && hits[next].pid == hits[i].pid;)
 			next++;
-		code = look_up(writer, events, &hits[i], next - i);
+		code = look_up(writer, &sources, &hits[i], next - i);
 		if (!code)
 			code = xf_recording_flush(writer);
 	}
@@ -187,7 +198,7 @@ static int write_all(void *context, const void *bytes, size_t size)
 
 /* Reads the recording of @size bytes in @file, and writes one of what it needs beside to @output.
  */
-static int work(int file, size_t size, int output)
+static int work(int file, size_t size, const struct xf_guest_roots *roots, int output)
 {
 	struct xf_recording_sink sink = {.write = write_all, .context = &output};
 	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
@@ -198,7 +209,7 @@ static int work(int file, size_t size, int output)
 	if (bytes == MAP_FAILED || xf_recording_open(bytes, size, &recording, NULL) != 0 ||
 	    xf_recording_writer_new(sink, &writer, NULL) != 0)
 		return 1;
-	return look_up_all(writer, recording) != 0;
+	return look_up_all(writer, recording, roots) != 0;
 }
 
 /* ---- In the recorder ------------------------------------------------------------------------- */
@@ -259,7 +270,8 @@ static int take_output(struct xf_recording_writer *writer, int output)
 	return code;
 }
 
-int xf_record_user_code(struct xf_record_file *file, const char **why_not)
+int xf_record_user_code(struct xf_record_file *file, const struct xf_guest_roots *roots,
+                        const char **why_not)
 {
 	int code = xf_recording_flush(file->writer);
 	struct stat status;
@@ -274,7 +286,7 @@ int xf_record_user_code(struct xf_record_file *file, const char **why_not)
 	output = memfd_create("xenflame-user-code", MFD_CLOEXEC);
 	helper = output < 0 ? -1 : fork();
 	if (helper == 0)
-		_exit(work(file->target.fd, (size_t)status.st_size, output));
+		_exit(work(file->target.fd, (size_t)status.st_size, roots, output));
 	if (helper > 0) {
 		*why_not = wait_for(helper);
 		code = take_output(file->writer, output);

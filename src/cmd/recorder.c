@@ -12,9 +12,11 @@
 #include "profile/processes.h"
 #include "xen/guests.h"
 
-#define KEEP_MS       1000
+#define KEEP_MS            1000
+/* What the last processes have mapped is not worth waiting for longer. */
+#define READER_PATIENCE_MS 5000
 /* The number that kernels of other domains have from on, among all of the recording. */
-#define GUEST_KERNELS (XF_DOM0_KERNEL + 1u)
+#define GUEST_KERNELS      (XF_DOM0_KERNEL + 1u)
 
 /* Set by signal handlers: which signal asks for the end. */
 static volatile sig_atomic_t interrupted;
@@ -94,6 +96,8 @@ static void take_sample(void *context, const struct xf_sample *sample,
 	recorder->ahead += sample->tsc > now_tsc();
 	note_time(recorder, sample->tsc);
 	xf_record_guest_kernels_take(&recorder->kernels, sample, guest);
+	xf_record_guest_processes_saw(&recorder->guest_processes, sample, guest,
+	                              xf_recorder_now_ms());
 	xf_record_schedule_saw(&recorder->schedule, sample);
 	if (!recorder->deaf && !recorder->write_error)
 		recorder->write_error = write_sample(recorder->file.writer, sample, guest);
@@ -227,12 +231,34 @@ int xf_recorder_prepare_guests(struct xf_recorder *recorder, struct xf_error *er
 		result = xf_record_guest_kernels_check(&recorder->kernels, file->domains,
 		                                       file->nr_domains, config, error);
 	if (!result)
-		result = look_at_domains(recorder, error);
+		result = xf_guest_roots_check(&recorder->guest_roots, file->domains,
+		                              file->nr_domains, config, error);
 	if (!result)
-		xf_record_guest_kernels_add_tasks(&recorder->kernels, config);
+		result = look_at_domains(recorder, error);
+	if (!result &&
+	    xf_record_guest_kernels_add_tasks(&recorder->kernels, config,
+	                                      recorder->live ? NULL : &recorder->guest_processes))
+		result = xf_fail(error, -ENOMEM, "no memory for what processes have mapped");
 	if (!result)
 		result = xf_record_file_write_tasks(&recorder->file, config, error);
 	return result || !recorder->live ? result : write_guest_kernels(recorder, error);
+}
+
+/* Without it recording goes on. */
+static void start_guest_reader(struct xf_recorder *recorder)
+{
+	struct xf_record_guest_processes *processes = &recorder->guest_processes;
+	struct xf_guest_reader *reader = &recorder->guest_reader;
+
+	if (!processes->nr_domains ||
+	    xf_guest_reader_start(reader, processes->domains, processes->nr_domains,
+	                          &recorder->no_guest_reader) != 0)
+		return;
+	if (xf_record_guest_processes_start(processes, reader->requests, reader->answers) == 0)
+		return;
+	xf_guest_reader_end(reader);
+	xf_fail(&recorder->no_guest_reader, -ENOMEM,
+	        "functions of other domains' processes will be without names: out of memory");
 }
 
 int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
@@ -242,6 +268,7 @@ int xf_recorder_start(struct xf_recorder *recorder, struct xf_error *error)
 
 	recorder->processes.wish = recorder->live ? XF_SIDEBAND_NAMES : XF_SIDEBAND_CODE;
 	xf_record_processes_start(&recorder->processes);
+	start_guest_reader(recorder);
 	if (recorder->with_schedule &&
 	    xf_record_schedule_start(&recorder->schedule, &recorder->host) != 0)
 		return xf_fail(error, -ENOMEM, "no memory for what Xen's scheduler does");
@@ -270,6 +297,9 @@ static int write_beside(struct xf_recorder *recorder, struct xf_error *error)
 {
 	int result = xf_record_processes_write(&recorder->processes, recorder->file.writer);
 
+	if (!result)
+		result = xf_record_guest_processes_write(&recorder->guest_processes,
+		                                         recorder->file.writer);
 	if (!result)
 		result = xf_record_schedule_write(&recorder->schedule, recorder->file.writer);
 	return result ? xf_record_file_failed(&recorder->file, result, error) : 0;
@@ -310,6 +340,7 @@ int xf_recorder_turn(struct xf_recorder *recorder, struct xf_error *error)
 	usleep(XF_RECORDER_POLL_MS * 1000);
 	result = xf_session_poll(recorder->session, error);
 	xf_record_processes_poll(&recorder->processes);
+	xf_record_guest_processes_poll(&recorder->guest_processes);
 	if (!result && now - recorder->kept >= keep_ms) {
 		recorder->kept = now;
 		result = keep_file(recorder, error);
@@ -354,16 +385,34 @@ int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error)
 	return xf_record_file_write_books(&recorder->file, recorder->session, error);
 }
 
+/* Has what ran last read. */
+static void finish_guest_processes(struct xf_recorder *recorder)
+{
+	int64_t end = xf_recorder_now_ms() + READER_PATIENCE_MS;
+
+	xf_record_guest_processes_ask_last(&recorder->guest_processes);
+	xf_guest_reader_close_requests(&recorder->guest_reader);
+	while (xf_record_guest_processes_poll(&recorder->guest_processes) &&
+	       xf_recorder_now_ms() < end)
+		usleep(10000);
+	xf_guest_reader_end(&recorder->guest_reader);
+}
+
 int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error)
 {
 	int result;
 
 	if (recorder->write_error)
 		return 0;
-	result = xf_record_user_code(&recorder->file, &recorder->unnamed);
+	finish_guest_processes(recorder);
+	result = xf_record_guest_processes_write(&recorder->guest_processes, recorder->file.writer);
+	/* Whose the kernels are is proven before: by that, processes of other domains are. */
 	if (!result)
 		result = xf_record_guest_kernels_write(&recorder->kernels, recorder->file.writer,
 		                                       GUEST_KERNELS);
+	if (!result)
+		result = xf_record_user_code(&recorder->file, &recorder->guest_roots,
+		                             &recorder->unnamed);
 	if (result)
 		return xf_record_file_failed(&recorder->file, result, error);
 	return xf_record_file_write_end(&recorder->file, error);
@@ -377,6 +426,8 @@ enum xf_exit xf_recorder_output_exit(const struct xf_error *error)
 void xf_recorder_close(struct xf_recorder *recorder)
 {
 	xf_record_processes_end(&recorder->processes);
+	xf_guest_reader_end(&recorder->guest_reader);
+	xf_record_guest_processes_free(&recorder->guest_processes);
 	xf_record_schedule_end(&recorder->schedule);
 	xf_record_guest_kernels_free(&recorder->kernels);
 	xf_record_file_close(&recorder->file);

@@ -12,6 +12,8 @@
 #include "cmd/commands.h"
 #include "cmd/record_file.h"
 #include "cmd/record_guest_kernels.h"
+#include "cmd/record_guest_processes.h"
+#include "cmd/record_guest_roots.h"
 #include "cmd/record_processes.h"
 #include "cmd/record_schedule.h"
 
@@ -36,7 +38,12 @@ struct xf_recorder {
 	struct xf_session *session;
 	struct xf_record_processes processes;
 	struct xf_record_schedule schedule;
-	struct xf_record_guest_kernels kernels; /* of other domains than dom0 */
+	struct xf_record_guest_kernels kernels;           /* of other domains than dom0 */
+	struct xf_record_guest_processes guest_processes; /* likewise */
+	struct xf_guest_reader guest_reader;
+	struct xf_error
+	        no_guest_reader; /* why there is none; code 0: none is needed, or it is there */
+	struct xf_guest_roots guest_roots; /* likewise; what is asked for, by the caller */
 	const char *unnamed; /* why functions of processes may be; NULL: they are not */
 	int write_error;     /* of the file; 0 or a negative errno value */
 	uint64_t samples;

@@ -35,6 +35,30 @@ are_known() { # NAME DOMAIN PERCENT
 	return 1
 }
 
+# Of the samples of DOMAIN's PROCESS with FRAME, one of Xen's, 95 of a hundred are one stack from the program's
+# main up to there, by way of its kernel where it is said to be ENTERED.
+go_through() { # NAME DOMAIN PROCESS FRAME [ENTERED]
+	awk -v process="^$2;($3);" -v frame=";($4)(;| )" -v whole=";_start;(.*;)?main;(.*;)?${5:+($5);(.*;)?}($4)(;| )" '
+		$0 !~ process || $0 !~ frame { next }
+		{ n = $NF; all += n }
+		$0 ~ whole { good += n; next }
+		shown++ < 5 { print }
+		END { printf "%d of %d from main on\n", good, all
+		      exit all < 20 || good * 100 < all * 95 }' "$lab_tmp/$1.folded"
+}
+
+# Of all that DOMAIN's PROCESS did, but where Xen was leaving its vCPU, 95 of a hundred reach the program's
+# first instruction.
+reach_start() { # NAME DOMAIN PROCESS
+	awk -v process="^$2;($3);" '
+		$0 !~ process || /;\[guest switched away\]/ { next }
+		{ n = $NF; all += n }
+		/;_start(;| )/ { good += n; next }
+		shown++ < 5 { print }
+		END { printf "%d of %d reach _start\n", good, all
+		      exit all < 20 || good * 100 < all * 95 }' "$lab_tmp/$1.folded"
+}
+
 # By process a domain has what it has by domain.
 sums_agree() { # NAME
 	"$TOOL" report -i "$lab_tmp/$1.data" --format json --by domain,process >"$lab_tmp/sums.json" &&
@@ -60,7 +84,16 @@ test_pv() {
 	check a-pv-guests-processes-are-known are_known pv pv 95
 	check its-events-are-sent-by-the-program-that-does are_of pv pv do_event_channel_op evtchn
 	# It runs itself anew as /proc/self/exe.
+	check its-events-are-sent-from-main-through-its-kernel go_through pv pv evtchn do_event_channel_op 'entry_SYSCALL_64[^;]*'
+	check its-programs-stacks-reach-their-first-instruction reach_start pv pv evtchn
 	check its-page-tables-are-changed-by-the-program-that-does are_of pv pv do_mmu_update 'pagetables|exe'
+}
+
+test_pvh_calls() {
+	each_load start evtchn@pvh
+	check a-pvh-guests-calls-are-recorded record calls "$SECONDS_EACH" -F 400 -g pvh
+	each_load stop evtchn@pvh
+	check its-events-are-sent-from-main-through-its-kernel go_through calls pvh evtchn do_event_channel_op 'entry_SYSCALL_64[^;]*'
 }
 
 test_pvh() {
@@ -69,6 +102,8 @@ test_pvh() {
 	each_load stop exits@pvh syscalls@pvh
 	check a-pvh-guests-processes-are-known are_known pvh pvh 95
 	check its-exits-are-the-programs-that-makes-them are_of pvh pvh 'svm_vmexit_do_cpuid|handle_pio|hvm_vmexit_cpuid' exits
+	check its-programs-stacks-reach-their-first-instruction reach_start pvh pvh 'exits|syscalls'
+	check its-exits-are-made-from-main go_through pvh pvh exits 'svm_vmexit_handler'
 	check its-system-calls-are-the-programs-that-makes-them are_of pvh pvh 'read_iter_zero|vfs_statx|write_null' syscalls
 }
 
@@ -81,6 +116,7 @@ for xen in $LAB_XENS; do
 	line=$(($(console_lines) + 1))
 	test_pv
 	test_pvh
+	test_pvh_calls
 	check by-process-a-domain-has-what-it-has-by-domain sums_agree pvh
 	check nothing-is-left nothing_left
 	check the-console-is-calm console_is_calm "$line"

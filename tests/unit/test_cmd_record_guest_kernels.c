@@ -297,7 +297,7 @@ static void tasks_are_told_of_domains_whose_image_has_their_layout(void **state)
 
 	(void)state;
 	look(kernels, &web, 10);
-	xf_record_guest_kernels_add_tasks(kernels, &config);
+	assert_int_equal(xf_record_guest_kernels_add_tasks(kernels, &config, NULL), 0);
 	assert_string_equal(told, "");
 	assert_int_equal(config.nr_tasks, 1);
 	assert_int_equal(config.tasks[0].domid, 1);
@@ -306,13 +306,13 @@ static void tasks_are_told_of_domains_whose_image_has_their_layout(void **state)
 	kernel = &kernels->images[0].image.kernel;
 	kernel->has_task_layout = false;
 	config.nr_tasks = 0;
-	xf_record_guest_kernels_add_tasks(kernels, &config);
+	assert_int_equal(xf_record_guest_kernels_add_tasks(kernels, &config, NULL), 0);
 	assert_int_equal(config.nr_tasks, 0);
 	assert_non_null(strstr(told, "processes of web will be without names"));
 	kernel->has_task_layout = true;
 	kernel->task_layout.slides = true;
 	config.nr_tasks = 0;
-	xf_record_guest_kernels_add_tasks(kernels, &config);
+	assert_int_equal(xf_record_guest_kernels_add_tasks(kernels, &config, NULL), 0);
 	assert_int_equal(config.nr_tasks, 0);
 	assert_non_null(strstr(told, "since Linux 6.15"));
 	finish(kernels, &written);

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cmd/record_guest_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "profile/process_writer.h"
+#include "xen/foreign.h"
+
+/* A pipe's room, for answers that come while nobody looks. */
+#define PIPE_BYTES (1 << 20)
+
+/* ---- In the process of its own, which ends with its requests --------------------------------- */
+
+struct reader {
+	const struct xf_guest_layouts *domains;
+	size_t nr_domains;
+	int requests;
+	int answers;
+	struct xf_foreign *foreign;
+	struct xf_guest_memory *memory;
+	struct xf_recording_writer *writer;
+	struct xf_guest_file *files; /* the first has the number XF_GUEST_FILES */
+	size_t nr_files, allocated;
+};
+
+static const struct xf_guest_layouts *find_layouts(const struct reader *reader, uint16_t domid)
+{
+	for (size_t i = 0; i < reader->nr_domains; i++)
+		if (reader->domains[i].domid == domid)
+			return &reader->domains[i];
+	return NULL;
+}
+
+static int write_all(void *context, const void *bytes, size_t size)
+{
+	const int *fd = context;
+	const uint8_t *next = bytes;
+
+	while (size > 0) {
+		ssize_t written = write(*fd, next, size);
+
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		if (written > 0) {
+			next += written;
+			size -= (size_t)written;
+		}
+	}
+	return 0;
+}
+
+static bool is_same(const struct xf_guest_file *one, const struct xf_guest_file *other)
+{
+	return one->build_id_size == other->build_id_size && strcmp(one->path, other->path) == 0 &&
+	       memcmp(one->build_id, other->build_id, one->build_id_size) == 0;
+}
+
+/* Takes over the file's path where it is a new one. Return: 0 and its number; as the writer. */
+static int number_file(struct reader *reader, struct xf_guest_file *file, uint32_t *number)
+{
+	*number = XF_NO_FILE;
+	if (!file->path)
+		return 0;
+	for (size_t i = 0; i < reader->nr_files; i++)
+		if (is_same(&reader->files[i], file)) {
+			*number = XF_GUEST_FILES + (uint32_t)i;
+			return 0;
+		}
+	if (reader->nr_files >= XF_GUEST_FILES)
+		return 0;
+	if (!xf_make_room(&reader->files, reader->nr_files, &reader->allocated,
+	                  sizeof(*reader->files)))
+		return -ENOMEM;
+	*number = XF_GUEST_FILES + (uint32_t)reader->nr_files;
+	reader->files[reader->nr_files++] = *file;
+	file->path = NULL;
+	file = &reader->files[reader->nr_files - 1];
+	return xf_recording_write_process_file(reader->writer, *number, file->path, file->build_id,
+	                                       file->build_id_size);
+}
+
+static int write_maps(struct reader *reader, const struct xf_guest_reader_request *request,
+                      const struct xf_guest_process *process, const uint32_t *numbers)
+{
+	const struct xf_guest_maps_head head = {.domid = request->domid,
+	                                        .pid = request->wanted.pid,
+	                                        .root = request->wanted.root,
+	                                        .tsc = __builtin_ia32_rdtsc()};
+	size_t nr = process->nr_mappings;
+	struct xf_guest_map *maps = calloc(nr + 1, sizeof(*maps));
+	int code = maps ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !code && i < nr; i++) {
+		const struct xf_guest_mapping *mapping = &process->mappings[i];
+
+		maps[i] = (struct xf_guest_map){.address = mapping->address,
+		                                .size = mapping->size,
+		                                .offset = mapping->offset,
+		                                .file = mapping->file == XF_NO_GUEST_FILE
+		                                                ? XF_NO_FILE
+		                                                : numbers[mapping->file]};
+	}
+	if (!code)
+		code = xf_recording_write_guest_maps(reader->writer, &head, maps, nr);
+	free(maps);
+	return code ? code : xf_recording_flush(reader->writer);
+}
+
+static int write_process(struct reader *reader, const struct xf_guest_reader_request *request,
+                         struct xf_guest_process *process)
+{
+	uint32_t *numbers = calloc(process->nr_files + 1, sizeof(*numbers));
+	int code = numbers ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !code && i < process->nr_files; i++)
+		code = number_file(reader, &process->files[i], &numbers[i]);
+	if (!code)
+		code = write_maps(reader, request, process, numbers);
+	free(numbers);
+	return code;
+}
+
+/* Return: 0, also where the process could not be read: it may have ended. */
+static int answer(struct reader *reader, const struct xf_guest_reader_request *request)
+{
+	struct xf_foreign_domain domain = {.foreign = reader->foreign, .domid = request->domid};
+	const struct xf_guest_layouts *layouts = find_layouts(reader, request->domid);
+	struct xf_guest_process process = {0};
+	int code;
+
+	if (!layouts)
+		return 0;
+	xf_guest_memory_begin(reader->memory, xf_foreign_copy, &domain, XF_GUEST_PROCESS_FRAMES);
+	if (xf_guest_process_read(reader->memory, &layouts->task, &layouts->memory,
+	                          &request->wanted, &process))
+		return 0;
+	code = write_process(reader, request, &process);
+	xf_guest_process_free(&process);
+	return code;
+}
+
+/* Requests come whole: they are smaller than a pipe's atomic writes. */
+static int serve(struct reader *reader)
+{
+	struct xf_recording_sink sink = {.write = write_all, .context = &reader->answers};
+	struct xf_guest_reader_request request;
+	int code = xf_foreign_open(&reader->foreign, NULL);
+
+	reader->memory = calloc(1, sizeof(*reader->memory));
+	if (!reader->memory)
+		code = -ENOMEM;
+	if (!code)
+		code = xf_recording_writer_new(sink, &reader->writer, NULL);
+	while (!code && read(reader->requests, &request, sizeof(request)) == sizeof(request))
+		code = answer(reader, &request);
+	return code;
+}
+
+/* Its memory goes with it. */
+static void become_reader(const struct xf_guest_layouts *domains, size_t nr, int requests,
+                          int answers)
+{
+	struct reader reader = {
+	        .domains = domains, .nr_domains = nr, .requests = requests, .answers = answers};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* What asks the recorder for its end does not end us before it. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	_exit(serve(&reader) ? 1 : 0);
+}
+
+/* ---- In the recorder ------------------------------------------------------------------------- */
+
+static void close_pipe(const int ends[2])
+{
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static int make_pipes(int requests[2], int answers[2])
+{
+	int code;
+
+	if (pipe2(requests, O_CLOEXEC) != 0)
+		return -errno;
+	if (pipe2(answers, O_CLOEXEC) == 0)
+		return 0;
+	code = -errno;
+	close_pipe(requests);
+	return code;
+}
+
+int xf_guest_reader_start(struct xf_guest_reader *reader, const struct xf_guest_layouts *domains,
+                          size_t nr, struct xf_error *error)
+{
+	int requests[2], answers[2];
+	int code = make_pipes(requests, answers);
+
+	if (!code) {
+		reader->process = fork();
+		code = reader->process < 0 ? -errno : 0;
+		if (code)
+			close_pipe(requests);
+		if (code)
+			close_pipe(answers);
+	}
+	if (code)
+		return xf_fail(error, code,
+		               "functions of other domains' processes will be without names: the "
+		               "process that would read what they have mapped can't be started: %s",
+		               strerror(-code));
+	if (reader->process == 0) {
+		close(requests[1]);
+		close(answers[0]);
+		become_reader(domains, nr, requests[0], answers[1]);
+	}
+	close(requests[0]);
+	close(answers[1]);
+	reader->requests = requests[1];
+	reader->answers = answers[0];
+	fcntl(reader->requests, F_SETFL, O_NONBLOCK);
+	fcntl(reader->answers, F_SETFL, O_NONBLOCK);
+	fcntl(reader->answers, F_SETPIPE_SZ, PIPE_BYTES);
+	return 0;
+}
+
+void xf_guest_reader_close_requests(struct xf_guest_reader *reader)
+{
+	if (reader->process > 0 && reader->requests >= 0)
+		close(reader->requests);
+	reader->requests = -1;
+}
+
+void xf_guest_reader_end(struct xf_guest_reader *reader)
+{
+	if (reader->process <= 0)
+		return;
+	xf_guest_reader_close_requests(reader);
+	close(reader->answers);
+	kill(reader->process, SIGKILL);
+	waitpid(reader->process, NULL, 0);
+	reader->process = 0;
+}
