@@ -8,7 +8,7 @@ T := build/test
 TEST_CFLAGS := $(CFLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Itests -I.
 unit_sources := $(wildcard tests/unit/test_*.c)
 unit_programs := $(unit_sources:tests/unit/%.c=$(T)/%)
-testable_host_sources := $(wildcard $(addprefix src/xen/,build_id.c discover.c gathered.c guest_image.c guest_memory.c guest_process.c \
+testable_host_sources := $(wildcard $(addprefix src/xen/,build_id.c discover.c gathered.c guest_image.c guest_memory.c guest_modules.c guest_process.c \
 	guests.c image.c \
 	kcore.c kernel.c kernel_survey.c libxl_config.c payload.c \
 	perf_map.c perf_records.c procfs.c runstates.c sideband.c stream.c syms.c user_file.c vmlinuz.c) \

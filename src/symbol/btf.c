@@ -615,3 +615,105 @@ int xf_btf_task_layout(const void *btf, size_t size, const char *symbols, size_t
 	free(types.places);
 	return code;
 }
+
+/* ---- Modules --------------------------------------------------------------------------------- */
+
+enum {
+	MODULE,
+	MODULE_SYMBOLS,
+	MODULE_LIST,
+	NR_IN_MODULES
+};
+
+static const struct structure in_modules[NR_IN_MODULES] = {
+        [MODULE] = {.name = "module",
+                    .wanted = {{"list", STRUCTURE, 16},
+                               {"name", ARRAY, 56},
+                               {"kallsyms", POINTER, 8}}},
+        [MODULE_SYMBOLS] = {.name = "mod_kallsyms",
+                            .wanted = {{"symtab", POINTER, 8},
+                                       {"num_symtab", NUMBER, 4},
+                                       {"strtab", POINTER, 8}}},
+        [MODULE_LIST] = {.name = "list_head", .wanted = {{"next", POINTER, 8}}},
+};
+
+/* The first of a module's pieces of memory is its code's. */
+static const struct structure in_memory[] = {
+        {.name = "module", .wanted = {{"mem", ARRAY, 8}}},
+        {.name = "module_memory", .wanted = {{"base", POINTER, 8}, {"size", NUMBER, 4}}},
+};
+
+/* Up to 6.3 the code is the first part of one piece. */
+static const struct structure in_core[] = {
+        {.name = "module", .wanted = {{"core_layout", STRUCTURE, 8}}},
+        {.name = "module_layout", .wanted = {{"base", POINTER, 8}, {"text_size", NUMBER, 4}}},
+};
+
+static int find_module_text(struct btf *btf, struct xf_module_layout *layout,
+                            struct xf_error *error)
+{
+	struct structure found[2];
+	int code;
+
+	memcpy(found, in_memory, sizeof(found));
+	code = find_structures(btf, found, 2, NULL);
+	if (code) {
+		memcpy(found, in_core, sizeof(found));
+		code = find_structures(btf, found, 2, error);
+	}
+	layout->module.text = found[0].at[0] + found[1].at[0];
+	layout->module.text_size = found[0].at[0] + found[1].at[1];
+	return code;
+}
+
+/* Drivers may have a list of that name of their own, which is local. */
+static int find_module_list(const char *text, size_t size, struct xf_module_layout *layout,
+                            struct xf_error *error)
+{
+	const char *end = text + size;
+	struct xf_kallsyms_line line;
+	unsigned int nr = 0;
+	bool global = false;
+
+	while (xf_kallsyms_next(&text, end, &line)) {
+		if (!xf_kallsyms_is(&line, "modules") || xf_kallsyms_is_code(&line) ||
+		    (global && line.type != 'D'))
+			continue;
+		nr = line.type == 'D' ? 1 : nr + 1;
+		global = line.type == 'D';
+		layout->list = line.address;
+	}
+	if (nr == 1 && layout->list >= KERNEL_START)
+		return 0;
+	return xf_fail(error, -ENOENT,
+	               "its symbols do not say where the list of its modules is "
+	               "(CONFIG_KALLSYMS_ALL, CONFIG_MODULES)");
+}
+
+int xf_btf_module_layout(const void *btf, size_t size, const char *symbols, size_t symbols_size,
+                         struct xf_module_layout *layout, struct xf_error *error)
+{
+	struct structure found[NR_IN_MODULES];
+	struct xf_module_layout made = {0};
+	struct btf types = {0};
+	int code = open_btf(&types, btf, size, error);
+
+	memcpy(found, in_modules, sizeof(found));
+	if (!code)
+		code = find_structures(&types, found, NR_IN_MODULES, error);
+	if (!code)
+		code = find_module_text(&types, &made, error);
+	if (!code)
+		code = find_module_list(symbols, symbols_size, &made, error);
+	free(types.places);
+	if (code)
+		return code;
+	made.module.list = found[MODULE].at[0] + found[MODULE_LIST].at[0];
+	made.module.name = found[MODULE].at[1];
+	made.module.symbols = found[MODULE].at[2];
+	made.symbols = found[MODULE_SYMBOLS].at[0];
+	made.nr_symbols = found[MODULE_SYMBOLS].at[1];
+	made.names = found[MODULE_SYMBOLS].at[2];
+	*layout = made;
+	return 0;
+}

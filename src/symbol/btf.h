@@ -87,4 +87,24 @@ struct xf_memory_layout {
 int xf_btf_memory_layout(const void *btf, size_t size, struct xf_memory_layout *layout,
                          struct xf_error *error);
 
+/* Where Linux keeps its modules: offsets of members, but for the list. */
+struct xf_module_layout {
+	uint64_t list; /* the address that its symbols have here for the list of all */
+	struct {
+		uint16_t list;      /* a pointer to that of the next one */
+		uint16_t name;      /* 56 bytes: MODULE_NAME_LEN */
+		uint16_t text;      /* a pointer to its code, */
+		uint16_t text_size; /* and its bytes, a number of 4 */
+		uint16_t symbols;   /* a pointer to a struct mod_kallsyms */
+	} module;
+	/* Within that: pointers to ELF's symbols, and to their names; and a number of 4 bytes. */
+	uint16_t symbols, nr_symbols, names;
+};
+
+/* Reads the @size bytes of BTF at @btf, and the same kernel's symbols. Return: as
+ * xf_btf_task_layout.
+ */
+int xf_btf_module_layout(const void *btf, size_t size, const char *symbols, size_t symbols_size,
+                         struct xf_module_layout *layout, struct xf_error *error);
+
 #endif

@@ -188,7 +188,7 @@ static void take_name(const struct xf_elf *elf, const struct xf_survey *survey,
 
 /* An image may be without: then only its processes, or their functions, are not known. */
 static void take_layouts(const struct xf_elf *elf, const char *symbols, size_t size,
-                             struct xf_kernel *kernel)
+                         struct xf_kernel *kernel)
 {
 	struct xf_elf_section types;
 
@@ -201,9 +201,10 @@ static void take_layouts(const struct xf_elf *elf, const char *symbols, size_t s
 	kernel->has_task_layout =
 	        !xf_btf_task_layout(types.bytes, types.size, symbols, size, &kernel->task_layout,
 	                            &kernel->no_task_layout);
-	kernel->has_memory_layout =
-	        !xf_btf_memory_layout(types.bytes, types.size, &kernel->memory_layout,
-	                              &kernel->no_memory_layout);
+	kernel->has_memory_layout = !xf_btf_memory_layout(
+	        types.bytes, types.size, &kernel->memory_layout, &kernel->no_memory_layout);
+	kernel->has_module_layout = !xf_btf_module_layout(types.bytes, types.size, symbols, size,
+	                                                  &kernel->module_layout, NULL);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #define KERNEL_HALF 0xffff800000000000ull
 #define USER_END    0x0000800000000000ull
 
-#define VM_EXEC 4u /* include/linux/mm.h of Linux */
+#define VM_EXEC 4u /* linux/mm.h of Linux */
 
 /* More than any process has that is not made for it. */
 #define MOST_MAPPINGS 65536u
@@ -25,7 +25,7 @@
 #define MOST_STEPS 256u
 
 /*
- * Linux's maple trees: include/linux/maple_tree.h, lib/maple_tree.c. A node's address has, in its
+ * Linux's maple trees: linux/maple_tree.h of Linux. A node's address has, in its
  * low 8 bits, its type and marks.
  */
 #define NODE_BYTES       256u

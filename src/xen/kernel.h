@@ -44,6 +44,9 @@ struct xf_kernel {
 	bool has_memory_layout;
 	struct xf_memory_layout memory_layout;
 	struct xf_error no_memory_layout;
+	/* And its modules; likewise. */
+	bool has_module_layout;
+	struct xf_module_layout module_layout;
 	void *owned[3]; /* what @orc borrows from */
 };
 

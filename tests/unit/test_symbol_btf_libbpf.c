@@ -146,6 +146,30 @@ static void compare_memory(const struct btf *btf, const void *bytes, size_t size
 	assert_int_equal(layout.mapping.next, offset_of(btf, "vm_area_struct", "vm_next"));
 }
 
+/* Its modules; @symbols are those of its image. */
+static void compare_modules(const struct btf *btf, const void *bytes, size_t size,
+                            const char *symbols, size_t symbols_size)
+{
+	bool pieces = btf__find_by_name_kind(btf, "module_memory", BTF_KIND_STRUCT) > 0;
+	uint32_t text = offset_of(btf, "module", pieces ? "mem" : "core_layout");
+	const char *of_text = pieces ? "module_memory" : "module_layout";
+	struct xf_module_layout layout;
+	struct xf_error error = {0};
+
+	if (xf_btf_module_layout(bytes, size, symbols, symbols_size, &layout, &error))
+		fail_msg("%s", error.text);
+	assert_int_equal(layout.module.list, offset_of(btf, "module", "list"));
+	assert_int_equal(layout.module.name, offset_of(btf, "module", "name"));
+	assert_int_equal(layout.module.symbols, offset_of(btf, "module", "kallsyms"));
+	assert_int_equal(layout.module.text, text + offset_of(btf, of_text, "base"));
+	assert_int_equal(layout.module.text_size,
+	                 text + offset_of(btf, of_text, pieces ? "size" : "text_size"));
+	assert_int_equal(layout.symbols, offset_of(btf, "mod_kallsyms", "symtab"));
+	assert_int_equal(layout.nr_symbols, offset_of(btf, "mod_kallsyms", "num_symtab"));
+	assert_int_equal(layout.names, offset_of(btf, "mod_kallsyms", "strtab"));
+	print_message("modules %#llx\n", (unsigned long long)layout.list);
+}
+
 static void compare_image(const struct xf_elf *elf)
 {
 	struct xf_elf_section types, rodata, text, variables;
@@ -168,6 +192,7 @@ static void compare_image(const struct xf_elf *elf)
 	assert_non_null(btf);
 	compare_task(btf, &layout);
 	compare_memory(btf, types.bytes, types.size);
+	compare_modules(btf, types.bytes, types.size, symbols, size);
 	assert_true(layout.current == variables.address + find_current(btf));
 	assert_int_equal(layout.slides, variables.address != 0);
 	print_message("current %#llx, stack %u, pid %u, comm %u\n",
