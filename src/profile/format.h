@@ -50,7 +50,9 @@ enum xf_chunk_type {
 	XF_CHUNK_LIVEPATCH = 8,
 	/* per pCPU: struct xf_pcpu_skipped; the last chunk of this type counts */
 	XF_CHUNK_SKIPPED = 9,
-	/* a guest's kernel: { u32 number, u32 0, NUL-terminated name as "Linux 6.1.0-44-amd64" } */
+	/* a guest's kernel: { u32 number, u32 0, NUL-terminated name as "Linux 6.1.0-44-amd64" };
+	   in place of 0 the number, and 1, of a kernel of which it has all, besides what is said of
+	   it itself: an image's, beside the modules that one domain has loaded */
 	XF_CHUNK_KERNEL = 10,
 	/* { u32 kernel's number, u32 0 }, then symbols as in XF_CHUNK_SYMBOLS; those of a module
 	   are named "function [module]" */

@@ -56,18 +56,19 @@ static int compare_pieces(const void *left, const void *right)
 
 static int sort_pieces(struct xf_guest_kernel *kernel)
 {
-	const struct xf_recording_kernel *recorded = kernel->recorded;
-	size_t kept = 0;
+	const struct xf_recording_kernel *recorded = kernel->recorded, *base = recorded->base;
+	size_t of_base = base ? base->nr_code : 0, nr = recorded->nr_code + of_base, kept = 0;
 
-	if (!recorded->nr_code)
+	if (!nr)
 		return 0;
-	kernel->pieces = calloc(recorded->nr_code, sizeof(*kernel->pieces));
+	kernel->pieces = calloc(nr, sizeof(*kernel->pieces));
 	if (!kernel->pieces)
 		return -ENOMEM;
-	for (size_t i = 0; i < recorded->nr_code; i++)
-		kernel->pieces[i].code = &recorded->code[i];
-	qsort(kernel->pieces, recorded->nr_code, sizeof(*kernel->pieces), compare_pieces);
-	for (size_t i = 0; i < recorded->nr_code; i++) {
+	for (size_t i = 0; i < nr; i++)
+		kernel->pieces[i].code =
+		        i < of_base ? &base->code[i] : &recorded->code[i - of_base];
+	qsort(kernel->pieces, nr, sizeof(*kernel->pieces), compare_pieces);
+	for (size_t i = 0; i < nr; i++) {
 		const struct xf_code *before = kept ? kernel->pieces[kept - 1].code : NULL;
 
 		if (!before || kernel->pieces[i].code->address - before->address >= before->size)
@@ -104,6 +105,8 @@ static struct xf_code find_function(const struct xf_symbols *symbols, const char
 
 static int make_kernel(const struct xf_recording_kernel *recorded, struct xf_guest_kernel **kernel)
 {
+	const struct xf_recording_kernel *table =
+	        recorded->base && !recorded->orc.entries ? recorded->base : recorded;
 	struct xf_guest_kernel *made = calloc(1, sizeof(*made));
 	int code = made ? 0 : -ENOMEM;
 
@@ -117,8 +120,8 @@ static int make_kernel(const struct xf_recording_kernel *recorded, struct xf_gue
 		made->telling = find_function(made->symbols, "__perf_event_task_sched_in");
 	}
 	/* One that makes no sense ends walks, visibly. */
-	if (!code && recorded->orc.entries &&
-	    xf_orc_table(&recorded->orc, &recorded->orc_code, &made->orc, NULL) == -ENOMEM)
+	if (!code && table->orc.entries &&
+	    xf_orc_table(&table->orc, &table->orc_code, &made->orc, NULL) == -ENOMEM)
 		code = -ENOMEM;
 	if (code) {
 		free_kernel(made);

@@ -42,14 +42,16 @@ static int read_kernel(struct xf_kernels *kernels, struct xf_cursor *content)
 {
 	struct xf_recording_kernel *kernel;
 	int code = take_kernel(kernels, content, &kernel);
+	uint32_t base_after;
 	const char *name;
 
 	if (code)
 		return code;
-	xf_cursor_u32(content);
+	base_after = xf_cursor_u32(content);
 	name = xf_cursor_string(content);
 	if (!name)
 		return -EBADMSG;
+	kernel->base_after = base_after;
 	kernel->name = name;
 	return 0;
 }
@@ -204,6 +206,12 @@ void xf_kernels_finish(struct xf_kernels *kernels)
 {
 	if (kernels->nr_of)
 		qsort(kernels->of, kernels->nr_of, sizeof(*kernels->of), compare_of);
+	for (size_t i = 0; i < kernels->nr; i++) {
+		struct xf_recording_kernel *kernel = &kernels->kernels[i];
+
+		if (kernel->base_after && kernel->base_after - 1 != kernel->number)
+			kernel->base = xf_kernels_find(kernels, kernel->base_after - 1);
+	}
 }
 
 void xf_kernels_free(struct xf_kernels *kernels)
@@ -248,25 +256,34 @@ const struct xf_recording_kernel *xf_kernels_of(const struct xf_kernels *kernels
 	return xf_kernels_find(kernels, said->kernel);
 }
 
+static int add_symbols(struct xf_symbols *symbols, const struct xf_recording_kernel *kernel)
+{
+	for (size_t i = 0; i < kernel->nr_symbols; i++) {
+		struct xf_cursor cursor =
+		        xf_cursor_over(kernel->symbols[i].bytes, kernel->symbols[i].size);
+
+		while (xf_cursor_left(&cursor)) {
+			struct xf_symbol symbol = xf_kernels_symbol(&cursor);
+			int code = xf_symbols_add(symbols, symbol.address, symbol.size, symbol.type,
+			                          symbol.name);
+
+			if (code)
+				return code;
+		}
+	}
+	return 0;
+}
+
 struct xf_symbols *xf_kernels_symbols(const struct xf_recording_kernel *kernel)
 {
 	struct xf_symbols *symbols = xf_symbols_new();
 
-	for (size_t i = 0; symbols && i < kernel->nr_symbols; i++) {
-		struct xf_cursor cursor =
-		        xf_cursor_over(kernel->symbols[i].bytes, kernel->symbols[i].size);
-
-		while (symbols && xf_cursor_left(&cursor)) {
-			struct xf_symbol symbol = xf_kernels_symbol(&cursor);
-
-			if (!xf_symbols_add(symbols, symbol.address, symbol.size, symbol.type,
-			                    symbol.name))
-				continue;
-			xf_symbols_free(symbols);
-			symbols = NULL;
-		}
+	if (!symbols)
+		return NULL;
+	if ((kernel->base && add_symbols(symbols, kernel->base)) || add_symbols(symbols, kernel)) {
+		xf_symbols_free(symbols);
+		return NULL;
 	}
-	if (symbols)
-		xf_symbols_finish(symbols);
+	xf_symbols_finish(symbols);
 	return symbols;
 }

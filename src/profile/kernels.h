@@ -34,6 +34,10 @@ struct xf_recording_kernel {
 	size_t nr_code;
 	struct xf_orc orc;       /* entries NULL: there is none */
 	struct xf_code orc_code; /* that it is for, without its bytes */
+	uint32_t base_after;     /* the number, and 1, of the kernel ... */
+	/* ... of which it has all, too: an image, beside the modules that one domain has loaded;
+	   once finished. NULL: none. */
+	const struct xf_recording_kernel *base;
 };
 
 /* From @tsc on @domid ran a kernel. */
@@ -82,7 +86,8 @@ struct xf_recording_kernel *xf_kernels_find(const struct xf_kernels *kernels, ui
 /* Return: the next symbol of @cursor in the layout of XF_CHUNK_SYMBOLS; failed where it is cut. */
 struct xf_symbol xf_kernels_symbol(struct xf_cursor *cursor);
 
-/* Return: all symbols of @kernel, finished, to be freed by the caller; NULL without memory. */
+/* Return: all symbols of @kernel and its base, finished, to be freed by the caller; NULL without
+ * memory. */
 struct xf_symbols *xf_kernels_symbols(const struct xf_recording_kernel *kernel);
 
 #endif

@@ -94,6 +94,12 @@ int xf_recording_write_domain(struct xf_recording_writer *writer,
 int xf_recording_write_kernel(struct xf_recording_writer *writer, uint32_t number,
                               const char *name);
 
+/* The same; it has all of the kernel @base, too: an image, beside the modules that a domain has
+ * loaded.
+ */
+int xf_recording_write_kernel_upon(struct xf_recording_writer *writer, uint32_t number,
+                                   uint32_t base, const char *name);
+
 /* All of a finished table, compressed; see XF_CHUNK_KERNEL_SYMBOLS. */
 int xf_recording_write_kernel_symbols(struct xf_recording_writer *writer, uint32_t number,
                                       const struct xf_symbols *symbols);
@@ -109,6 +115,10 @@ int xf_recording_write_kernel_orc(struct xf_recording_writer *writer, uint32_t n
 /* Who runs it, or since when it is not known what he runs. Without @of->order. */
 int xf_recording_write_kernel_of(struct xf_recording_writer *writer,
                                  const struct xf_recording_kernel_of *of);
+
+/* A chunk out of another recording, with its content as it is there. */
+int xf_recording_write_as_it_is(struct xf_recording_writer *writer,
+                                const struct xf_chunk_head *head, const void *bytes);
 
 /* The content of a chunk of any type whose bytes are ready; profile/process_writer.h. */
 int xf_recording_write_bytes(struct xf_recording_writer *writer, enum xf_chunk_type type,

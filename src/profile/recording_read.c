@@ -5,13 +5,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 #include "base/cursor.h"
 #include "profile/grow.h"
 #include "profile/kernels.h"
 #include "profile/pieces.h"
 #include "profile/process_events.h"
+#include "profile/unpack.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "recordings are little-endian; records are copied as they lie in memory"
@@ -20,7 +20,6 @@
 /* What one recording may unpack to, all chunks together: far above any hypervisor's symbols and
    code, far below what would hurt the reader's machine. */
 #define UNPACKED_MAX (256u << 20)
-#define UNPACK_STEP  (1u << 20)
 /* Keys of information; the rest is left out, so that replacing keys cannot become quadratic. */
 #define INFO_MAX     1024u
 #define NANOSECONDS  1000000000ull
@@ -383,43 +382,20 @@ static int read_processes(struct xf_recording *recording, struct chunk *chunk)
    came before it. */
 static int unpack(struct xf_recording *recording, struct chunk *chunk)
 {
-	ZSTD_inBuffer input = {.src = chunk->content.bytes, .size = chunk->content.size};
-	ZSTD_outBuffer output = {0};
-	ZSTD_DStream *stream = ZSTD_createDStream();
 	uint8_t **slot = XF_GROW(recording->unpacked, recording->nr_unpacked);
-	size_t left = UNPACKED_MAX - recording->unpacked_bytes;
-	size_t result = 1;
+	size_t room = UNPACKED_MAX - recording->unpacked_bytes, size = 0, allocated = 0;
+	bool whole = false;
+	int code;
 
-	if (slot)
-		recording->nr_unpacked++;
-	while (stream && slot && result) {
-		size_t before = output.pos;
-		size_t position = input.pos;
-
-		if (output.pos == output.size) {
-			size_t wanted = output.size ? output.size * 2 : UNPACK_STEP;
-			uint8_t *grown;
-
-			wanted = wanted < left ? wanted : left;
-			grown = wanted > output.size ? realloc(*slot, wanted) : NULL;
-			if (!grown)
-				break;
-			*slot = grown;
-			output.dst = grown;
-			output.size = wanted;
-		}
-		result = ZSTD_decompressStream(stream, &output, &input);
-		if (ZSTD_isError(result) || (output.pos == before && input.pos == position))
-			break;
-	}
-	recording->state.damaged += result && chunk->whole;
-	recording->unpacked_bytes += output.size;
-	chunk->whole = chunk->whole && !result;
-	ZSTD_freeDStream(stream);
-	if (!stream || !slot)
+	if (!slot)
 		return -ENOMEM;
-	chunk->content = xf_cursor_over(*slot, output.pos);
-	return 0;
+	recording->nr_unpacked++;
+	code = xf_unpack(&chunk->content, room, slot, &size, &allocated, &whole);
+	recording->state.damaged += !whole && chunk->whole;
+	recording->unpacked_bytes += allocated;
+	chunk->whole = chunk->whole && whole;
+	chunk->content = xf_cursor_over(*slot, size);
+	return code;
 }
 
 static int read_chunk(struct xf_recording *recording, struct chunk *chunk)

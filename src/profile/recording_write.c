@@ -64,6 +64,14 @@ int xf_recording_write_bytes(struct xf_recording_writer *writer, enum xf_chunk_t
 	return put_chunk_in_order(writer, type, bytes, size);
 }
 
+int xf_recording_write_as_it_is(struct xf_recording_writer *writer,
+                                const struct xf_chunk_head *head, const void *bytes)
+{
+	int code = xf_recording_flush(writer);
+
+	return code ? code : put_chunk(writer, head->type, head->flags, bytes, (size_t)head->size);
+}
+
 static int put_compressed(struct xf_recording_writer *writer, enum xf_chunk_type type,
                           const struct xf_buffer *content)
 {
@@ -256,10 +264,11 @@ static int begin_kernel(struct xf_buffer *content, uint32_t number, uint32_t wor
 	return code ? code : add_u32(content, word);
 }
 
-int xf_recording_write_kernel(struct xf_recording_writer *writer, uint32_t number, const char *name)
+static int write_kernel(struct xf_recording_writer *writer, uint32_t number, uint32_t base_after,
+                        const char *name)
 {
 	struct xf_buffer content = {0};
-	int code = begin_kernel(&content, number, 0);
+	int code = begin_kernel(&content, number, base_after);
 
 	if (!code)
 		code = xf_buffer_add(&content, name, strlen(name) + 1);
@@ -267,6 +276,17 @@ int xf_recording_write_kernel(struct xf_recording_writer *writer, uint32_t numbe
 		code = put_chunk_in_order(writer, XF_CHUNK_KERNEL, content.bytes, content.used);
 	free(content.bytes);
 	return code;
+}
+
+int xf_recording_write_kernel(struct xf_recording_writer *writer, uint32_t number, const char *name)
+{
+	return write_kernel(writer, number, 0, name);
+}
+
+int xf_recording_write_kernel_upon(struct xf_recording_writer *writer, uint32_t number,
+                                   uint32_t base, const char *name)
+{
+	return base == XF_NO_KERNEL ? -EINVAL : write_kernel(writer, number, base + 1, name);
 }
 
 int xf_recording_write_kernel_symbols(struct xf_recording_writer *writer, uint32_t number,

@@ -92,6 +92,15 @@ static void write_orc(struct xf_recording_writer *writer, uint32_t kernel)
 	assert_int_equal(xf_recording_write_kernel_orc(writer, kernel, &code, &orc), 0);
 }
 
+/* Whether the module is of a kernel of its own, upon the other one. */
+static bool modules_apart;
+
+static void add_module_symbols(struct xf_symbols *symbols)
+{
+	xf_symbols_add(symbols, MODULE, 0, 't', "poll [net]");
+	xf_symbols_add(symbols, MODULE + sizeof(module_code), 0, 'd', "");
+}
+
 static void write_symbols(struct xf_recording_writer *writer, uint32_t kernel)
 {
 	struct xf_symbols *symbols = xf_symbols_new();
@@ -107,28 +116,42 @@ static void write_symbols(struct xf_recording_writer *writer, uint32_t kernel)
 	xf_symbols_add(symbols, KTHREAD, 0, 'T', "ret_from_fork");
 	xf_symbols_add(symbols, THUNK, 0, 'T', "__x86_indirect_thunk_rax");
 	xf_symbols_add(symbols, TEXT_END, 0, 'd', "");
-	xf_symbols_add(symbols, MODULE, 0, 't', "poll [net]");
-	xf_symbols_add(symbols, MODULE + sizeof(module_code), 0, 'd', "");
+	if (!modules_apart)
+		add_module_symbols(symbols);
 	xf_symbols_finish(symbols);
 	assert_int_equal(xf_recording_write_kernel_symbols(writer, kernel, symbols), 0);
 	xf_symbols_free(symbols);
 }
 
-/* Kernel 7 is dom0's and, slid, domain 3's; nobody knows domain 2's. */
+static void write_modules_apart(struct xf_recording_writer *writer)
+{
+	struct xf_symbols *symbols = xf_symbols_new();
+
+	add_module_symbols(symbols);
+	xf_symbols_finish(symbols);
+	assert_int_equal(xf_recording_write_kernel_symbols(writer, 8, symbols), 0);
+	xf_symbols_free(symbols);
+	assert_int_equal(xf_recording_write_kernel_upon(writer, 8, 7, "Linux 6.4"), 0);
+}
+
+/* Kernel 7, or 8 upon it, is dom0's and, slid, domain 3's; nobody knows domain 2's. */
 static void write_kernel(struct xf_recording_writer *writer)
 {
 	const struct xf_code module = {
 	        .address = MODULE, .bytes = module_code, .size = sizeof(module_code)};
+	const uint32_t kernel = modules_apart ? 8 : 7;
 	const struct xf_recording_kernel_of of[] = {
-	        {.domid = 0, .kernel = 7, .tsc = 100},
-	        {.domid = 3, .kernel = 7, .tsc = 100, .slide = SLIDE},
+	        {.domid = 0, .kernel = kernel, .tsc = 100},
+	        {.domid = 3, .kernel = kernel, .tsc = 100, .slide = SLIDE},
 	        {.domid = 3, .kernel = XF_NO_KERNEL, .tsc = 2000},
 	};
 
 	assert_int_equal(xf_recording_write_kernel(writer, 7, "Linux 6.4"), 0);
 	write_symbols(writer, 7);
 	write_orc(writer, 7);
-	assert_int_equal(xf_recording_write_kernel_code(writer, 7, &module), 0);
+	assert_int_equal(xf_recording_write_kernel_code(writer, kernel, &module), 0);
+	if (modules_apart)
+		write_modules_apart(writer);
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
 		assert_int_equal(xf_recording_write_kernel_of(writer, &of[i]), 0);
 }
@@ -646,5 +669,8 @@ int main(void)
 	        cmocka_unit_test(the_script_has_the_same_frames),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests_name("modules with the image", tests, NULL, NULL);
+
+	modules_apart = true;
+	return failed + cmocka_run_group_tests_name("modules apart", tests, NULL, NULL);
 }
