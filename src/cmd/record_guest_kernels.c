@@ -262,9 +262,14 @@ static int add_memory(const struct xf_record_guest_kernels *kernels,
 {
 	const struct xf_kernel *kernel = &tracked->image->image.kernel;
 
+	const struct xf_guest_layouts layouts = {.domid = tracked->domain.domid,
+	                                         .task = kernel->task_layout,
+	                                         .memory = kernel->memory_layout,
+	                                         .has_modules = kernel->has_module_layout,
+	                                         .modules = kernel->module_layout};
+
 	if (kernel->has_memory_layout)
-		return xf_record_guest_processes_add(processes, tracked->domain.domid,
-		                                     &kernel->task_layout, &kernel->memory_layout);
+		return xf_record_guest_processes_add(processes, &layouts);
 	tell(kernels, true, "functions of processes of %s will be without names: %s",
 	     tracked->domain.name, kernel->no_memory_layout.text);
 	return 0;
@@ -328,12 +333,13 @@ static uint64_t end_of(const struct xf_guest_kernel_domain *tracked)
 	return tracked->until > tracked->from ? tracked->until : tracked->from;
 }
 
+/* @number: of the image; @kernel: the same, or that of one upon it. */
 static int write_domain(struct xf_recording_writer *writer,
                         const struct xf_guest_kernel_domain *tracked, uint32_t number,
-                        uint64_t slide)
+                        uint32_t kernel, uint64_t slide)
 {
 	struct xf_recording_kernel_of of = {.domid = tracked->domain.domid,
-	                                    .kernel = number,
+	                                    .kernel = kernel,
 	                                    .tsc = tracked->from,
 	                                    .slide = slide};
 	int code = 0;
@@ -350,8 +356,8 @@ static int write_domain(struct xf_recording_writer *writer,
 }
 
 /* What the domain runs is proven, or is left out and told of. */
-static int settle(const struct xf_record_guest_kernels *kernels, struct xf_recording_writer *writer,
-                  const struct xf_guest_kernel_domain *tracked, uint32_t number)
+static int settle(const struct xf_record_guest_kernels *kernels,
+                  struct xf_guest_kernel_domain *tracked)
 {
 	const struct xf_guest_image *image = &tracked->image->image;
 	const char *name = tracked->domain.name;
@@ -372,20 +378,63 @@ static int settle(const struct xf_record_guest_kernels *kernels, struct xf_recor
 	     found.next_best, -found.exponent);
 	if (image->kernel.notice.code)
 		tell(kernels, true, "%s: %s", tracked->image->path, image->kernel.notice.text);
-	return write_domain(writer, tracked, number, found.slide);
+	tracked->proven = true;
+	tracked->slide = found.slide;
+	return 0;
+}
+
+int xf_record_guest_kernels_prove(struct xf_record_guest_kernels *kernels)
+{
+	int code = 0;
+
+	for (size_t i = 0; !code && i < kernels->nr_domains; i++)
+		if (kernels->domains[i].image)
+			code = settle(kernels, &kernels->domains[i]);
+	return code;
+}
+
+static uint32_t number_of(const struct xf_record_guest_kernels *kernels,
+                          const struct xf_guest_kernel_domain *tracked, uint32_t first)
+{
+	return first + (uint32_t)(tracked->image - kernels->images);
+}
+
+/* Those upon images come behind all of these. */
+void xf_record_guest_kernels_ask_modules(struct xf_record_guest_kernels *kernels,
+                                         struct xf_record_guest_processes *processes,
+                                         uint32_t first)
+{
+	uint32_t next = first + XF_MOST_GUEST_IMAGES;
+
+	for (size_t i = 0; i < kernels->nr_domains; i++) {
+		struct xf_guest_kernel_domain *tracked = &kernels->domains[i];
+		struct xf_guest_modules_wanted wanted = {.slide = tracked->slide, .kernel = next};
+
+		if (!tracked->proven || tracked->gone || next >= XF_MAX_KERNELS)
+			continue;
+		wanted.image = number_of(kernels, tracked, first);
+		snprintf(wanted.name, sizeof(wanted.name), "%s", tracked->image->image.kernel.name);
+		tracked->with_modules = next++;
+		xf_record_guest_processes_ask_modules(processes, tracked->domain.domid, wanted);
+	}
 }
 
 int xf_record_guest_kernels_write(struct xf_record_guest_kernels *kernels,
+                                  const struct xf_record_guest_processes *processes,
                                   struct xf_recording_writer *writer, uint32_t first)
 {
 	int code = 0;
 
 	for (size_t i = 0; !code && i < kernels->nr_domains; i++) {
 		const struct xf_guest_kernel_domain *tracked = &kernels->domains[i];
+		uint32_t number = tracked->proven ? number_of(kernels, tracked, first) : 0;
+		bool modules = processes && tracked->with_modules &&
+		               processes->kernels >> tracked->with_modules & 1;
 
-		if (tracked->image)
-			code = settle(kernels, writer, tracked,
-			              first + (uint32_t)(tracked->image - kernels->images));
+		if (tracked->proven)
+			code = write_domain(writer, tracked, number,
+			                    modules ? tracked->with_modules : number,
+			                    tracked->slide);
 	}
 	return code;
 }
@@ -453,7 +502,7 @@ static int take_proof(const struct xf_record_guest_kernels *kernels,
 	if (tracked->proven && tracked->slide != slide)
 		return take_refutation(kernels, writer, tracked, "it lies elsewhere by now");
 	if (!tracked->proven)
-		code = write_domain(writer, tracked, number, slide);
+		code = write_domain(writer, tracked, number, number, slide);
 	tracked->proven = true;
 	tracked->slide = slide;
 	return code;

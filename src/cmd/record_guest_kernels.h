@@ -44,8 +44,11 @@ struct xf_guest_kernel_domain {
 	size_t looked_at;   /* so many have been */
 	unsigned int turns; /* with others than those */
 	bool told;          /* that it has no names */
+	/* Likewise, and at the end: */
 	bool proven;
 	uint64_t slide;
+	uint32_t with_modules; /* the number of the kernel that has them; 0: they are not asked for
+	                        */
 };
 
 /* Starts zeroed, freed with xf_record_guest_kernels_free. */
@@ -98,9 +101,19 @@ void xf_record_guest_kernels_take(struct xf_record_guest_kernels *kernels,
                                   const struct xf_sample *sample,
                                   const struct xf_sample_guest *guest);
 
-/* At the end: writes the kernels that have been proven, by numbers from @first on, and whose they
- * are. Return: as xf_recording_write_kernel. */
+/* At the end: finds out which domains run what they are said to, and tells. Return: 0 or -ENOMEM.
+ */
+int xf_record_guest_kernels_prove(struct xf_record_guest_kernels *kernels);
+
+/* Then: has @processes ask for their modules. Kernels have numbers from @first on. */
+void xf_record_guest_kernels_ask_modules(struct xf_record_guest_kernels *kernels,
+                                         struct xf_record_guest_processes *processes,
+                                         uint32_t first);
+
+/* And then: writes the kernels that have been proven, and whose they are: with their modules, where
+ * @processes has them; it may be NULL. Return: as xf_recording_write_kernel. */
 int xf_record_guest_kernels_write(struct xf_record_guest_kernels *kernels,
+                                  const struct xf_record_guest_processes *processes,
                                   struct xf_recording_writer *writer, uint32_t first);
 
 /* Where somebody looks on, before the recording begins: writes the kernels that domains are said to

@@ -20,9 +20,8 @@
 /* Where a recording's first chunk begins. */
 #define FIRST_CHUNK 16u
 
-int xf_record_guest_processes_add(struct xf_record_guest_processes *processes, uint16_t domid,
-                                  const struct xf_task_layout *task,
-                                  const struct xf_memory_layout *memory)
+int xf_record_guest_processes_add(struct xf_record_guest_processes *processes,
+                                  const struct xf_guest_layouts *layouts)
 {
 	size_t nr = processes->nr_domains;
 	struct xf_guest_layouts *domains =
@@ -36,7 +35,7 @@ int xf_record_guest_processes_add(struct xf_record_guest_processes *processes, u
 	if (!roots)
 		return -ENOMEM;
 	processes->kernel_roots = roots;
-	domains[nr] = (struct xf_guest_layouts){.domid = domid, .task = *task, .memory = *memory};
+	domains[nr] = *layouts;
 	roots[nr] = 0;
 	processes->nr_domains++;
 	return 0;
@@ -103,10 +102,10 @@ static struct xf_guest_process_seen *find_seen(struct xf_record_guest_processes 
 static void ask(struct xf_record_guest_processes *processes, struct xf_guest_process_seen *seen,
                 uint64_t kernel_root, int64_t now)
 {
-	const struct xf_guest_reader_request request = {.wanted = {.root = seen->root,
-	                                                           .kernel_root = kernel_root,
-	                                                           .task = seen->task,
-	                                                           .pid = seen->pid},
+	const struct xf_guest_reader_request request = {.process = {.root = seen->root,
+	                                                            .kernel_root = kernel_root,
+	                                                            .task = seen->task,
+	                                                            .pid = seen->pid},
 	                                                .domid = seen->domid};
 
 	if (write(processes->requests, &request, sizeof(request)) != sizeof(request)) {
@@ -157,6 +156,20 @@ void xf_record_guest_processes_ask_last(struct xf_record_guest_processes *proces
 	}
 }
 
+void xf_record_guest_processes_ask_modules(struct xf_record_guest_processes *processes,
+                                           uint16_t domid, struct xf_guest_modules_wanted wanted)
+{
+	const uint64_t *kernel_root = find_kernel_root(processes, domid);
+	struct xf_guest_reader_request request = {
+	        .domid = domid, .of_modules = true, .modules = wanted};
+
+	if (!processes->seen || !kernel_root || !*kernel_root)
+		return;
+	request.modules.root = *kernel_root;
+	if (write(processes->requests, &request, sizeof(request)) != sizeof(request))
+		processes->missed++;
+}
+
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 /* What there is no memory for ends it: the rest could not be told apart. */
@@ -187,6 +200,25 @@ static size_t take_head(const uint8_t *bytes, size_t size, struct xf_chunk_head 
 	return head->size <= size - sizeof(*head) ? sizeof(*head) + (size_t)head->size : 0;
 }
 
+static bool is_taken(const struct xf_chunk_head *head)
+{
+	return head->type == XF_CHUNK_PROCESSES || head->type == XF_CHUNK_GUEST_MAPS ||
+	       head->type == XF_CHUNK_KERNEL || head->type == XF_CHUNK_KERNEL_SYMBOLS ||
+	       head->type == XF_CHUNK_KERNEL_CODE;
+}
+
+/* Notes which kernel it is that a chunk of that type tells of. */
+static void note_kernel(struct xf_record_guest_processes *processes,
+                        const struct xf_chunk_head *head, const uint8_t *content)
+{
+	uint32_t number = 0;
+
+	if (head->type == XF_CHUNK_KERNEL && head->size >= sizeof(number))
+		memcpy(&number, content, sizeof(number));
+	if (number && number < XF_MAX_KERNELS)
+		processes->kernels |= 1ull << number;
+}
+
 int xf_record_guest_processes_write(struct xf_record_guest_processes *processes,
                                     struct xf_recording_writer *writer)
 {
@@ -200,10 +232,11 @@ int xf_record_guest_processes_write(struct xf_record_guest_processes *processes,
 		struct xf_chunk_head head;
 
 		size = take_head(received->bytes + at, received->used - at, &head);
-		if (size && (head.type == XF_CHUNK_PROCESSES || head.type == XF_CHUNK_GUEST_MAPS))
-			code = xf_recording_write_bytes(writer, head.type,
-			                                received->bytes + at + sizeof(head),
-			                                (size_t)head.size);
+		if (size)
+			note_kernel(processes, &head, received->bytes + at + sizeof(head));
+		if (size && is_taken(&head))
+			code = xf_recording_write_as_it_is(writer, &head,
+			                                   received->bytes + at + sizeof(head));
 		at += size;
 	}
 	processes->begun = true;

@@ -38,15 +38,15 @@ struct xf_record_guest_processes {
 	struct xf_guest_process_seen *seen; /* NULL: it has not begun */
 	int requests, answers;
 	struct xf_buffer received;
-	bool begun;      /* what comes before the first chunk has come */
-	bool broken;     /* there was no memory for what has come */
-	uint64_t missed; /* requests, since whoever reads had too many */
+	bool begun;       /* what comes before the first chunk has come */
+	bool broken;      /* there was no memory for what has come */
+	uint64_t kernels; /* with modules that have come: bit N of those that are number N */
+	uint64_t missed;  /* requests, since whoever reads had too many */
 };
 
 /* Before the start: a domain whose processes are to be read. Return: 0 or -ENOMEM. */
-int xf_record_guest_processes_add(struct xf_record_guest_processes *processes, uint16_t domid,
-                                  const struct xf_task_layout *task,
-                                  const struct xf_memory_layout *memory);
+int xf_record_guest_processes_add(struct xf_record_guest_processes *processes,
+                                  const struct xf_guest_layouts *layouts);
 
 /* Begins, with the pipes of a struct xf_guest_reader, which stay the caller's. Return: 0 or
  * -ENOMEM.
@@ -61,6 +61,10 @@ void xf_record_guest_processes_saw(struct xf_record_guest_processes *processes,
 
 /* There are no more samples: asks for the processes that have run since they were last read. */
 void xf_record_guest_processes_ask_last(struct xf_record_guest_processes *processes);
+
+/* Asks for the modules of @domid's kernel, @wanted but for its root. */
+void xf_record_guest_processes_ask_modules(struct xf_record_guest_processes *processes,
+                                           uint16_t domid, struct xf_guest_modules_wanted wanted);
 
 /* Takes in what has come: to be called twenty times a second. Return: false where nothing more
  * will.

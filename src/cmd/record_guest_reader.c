@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "profile/process_writer.h"
 #include "xen/foreign.h"
+#include "xen/guest_modules.h"
 
 /* A pipe's room, for answers that come while nobody looks. */
 #define PIPE_BYTES (1 << 20)
@@ -91,8 +92,8 @@ static int write_maps(struct reader *reader, const struct xf_guest_reader_reques
                       const struct xf_guest_process *process, const uint32_t *numbers)
 {
 	const struct xf_guest_maps_head head = {.domid = request->domid,
-	                                        .pid = request->wanted.pid,
-	                                        .root = request->wanted.root,
+	                                        .pid = request->process.pid,
+	                                        .root = request->process.root,
 	                                        .tsc = __builtin_ia32_rdtsc()};
 	size_t nr = process->nr_mappings;
 	struct xf_guest_map *maps = calloc(nr + 1, sizeof(*maps));
@@ -129,22 +130,63 @@ static int write_process(struct reader *reader, const struct xf_guest_reader_req
 }
 
 /* Return: 0, also where the process could not be read: it may have ended. */
-static int answer(struct reader *reader, const struct xf_guest_reader_request *request)
+static int read_process(struct reader *reader, const struct xf_guest_layouts *layouts,
+                        struct xf_foreign_domain *domain,
+                        const struct xf_guest_reader_request *request)
 {
-	struct xf_foreign_domain domain = {.foreign = reader->foreign, .domid = request->domid};
-	const struct xf_guest_layouts *layouts = find_layouts(reader, request->domid);
 	struct xf_guest_process process = {0};
 	int code;
 
-	if (!layouts)
-		return 0;
-	xf_guest_memory_begin(reader->memory, xf_foreign_copy, &domain, XF_GUEST_PROCESS_FRAMES);
+	xf_guest_memory_begin(reader->memory, xf_foreign_copy, domain, XF_GUEST_PROCESS_FRAMES);
 	if (xf_guest_process_read(reader->memory, &layouts->task, &layouts->memory,
-	                          &request->wanted, &process))
+	                          &request->process, &process))
 		return 0;
 	code = write_process(reader, request, &process);
 	xf_guest_process_free(&process);
 	return code;
+}
+
+static int write_modules(struct reader *reader, const struct xf_guest_modules_wanted *wanted,
+                         const struct xf_guest_modules *modules)
+{
+	int code =
+	        xf_recording_write_kernel_symbols(reader->writer, wanted->kernel, modules->symbols);
+
+	for (size_t i = 0; !code && i < modules->nr_code; i++)
+		code = xf_recording_write_kernel_code(reader->writer, wanted->kernel,
+		                                      &modules->code[i]);
+	/* Last: whoever has this has all of it. */
+	return code ? code
+	            : xf_recording_write_kernel_upon(reader->writer, wanted->kernel, wanted->image,
+	                                             wanted->name);
+}
+
+/* Return: 0, also where they could not be read. */
+static int read_modules(struct reader *reader, const struct xf_guest_layouts *layouts,
+                        struct xf_foreign_domain *domain,
+                        const struct xf_guest_modules_wanted *wanted)
+{
+	struct xf_guest_modules modules = {0};
+	int code;
+
+	xf_guest_memory_begin(reader->memory, xf_foreign_copy, domain, XF_GUEST_MODULES_FRAMES);
+	if (!layouts->has_modules || xf_guest_modules_read(reader->memory, &layouts->modules,
+	                                                   wanted->root, wanted->slide, &modules))
+		return 0;
+	code = write_modules(reader, wanted, &modules);
+	xf_guest_modules_free(&modules);
+	return code;
+}
+
+static int answer(struct reader *reader, const struct xf_guest_reader_request *request)
+{
+	struct xf_foreign_domain domain = {.foreign = reader->foreign, .domid = request->domid};
+	const struct xf_guest_layouts *layouts = find_layouts(reader, request->domid);
+
+	if (!layouts)
+		return 0;
+	return request->of_modules ? read_modules(reader, layouts, &domain, &request->modules)
+	                           : read_process(reader, layouts, &domain, request);
 }
 
 /* Requests come whole: they are smaller than a pipe's atomic writes. */
@@ -188,38 +230,18 @@ static void close_pipe(const int ends[2])
 	close(ends[1]);
 }
 
-static int make_pipes(int requests[2], int answers[2])
+/* Takes over both pipes. Return: 0 or a negative errno value. */
+static int fork_reader(struct xf_guest_reader *reader, const struct xf_guest_layouts *domains,
+                       size_t nr, const int requests[2], const int answers[2])
 {
-	int code;
+	reader->process = fork();
+	if (reader->process < 0) {
+		int code = -errno;
 
-	if (pipe2(requests, O_CLOEXEC) != 0)
-		return -errno;
-	if (pipe2(answers, O_CLOEXEC) == 0)
-		return 0;
-	code = -errno;
-	close_pipe(requests);
-	return code;
-}
-
-int xf_guest_reader_start(struct xf_guest_reader *reader, const struct xf_guest_layouts *domains,
-                          size_t nr, struct xf_error *error)
-{
-	int requests[2], answers[2];
-	int code = make_pipes(requests, answers);
-
-	if (!code) {
-		reader->process = fork();
-		code = reader->process < 0 ? -errno : 0;
-		if (code)
-			close_pipe(requests);
-		if (code)
-			close_pipe(answers);
+		close_pipe(requests);
+		close_pipe(answers);
+		return code;
 	}
-	if (code)
-		return xf_fail(error, code,
-		               "functions of other domains' processes will be without names: the "
-		               "process that would read what they have mapped can't be started: %s",
-		               strerror(-code));
 	if (reader->process == 0) {
 		close(requests[1]);
 		close(answers[0]);
@@ -233,6 +255,33 @@ int xf_guest_reader_start(struct xf_guest_reader *reader, const struct xf_guest_
 	fcntl(reader->answers, F_SETFL, O_NONBLOCK);
 	fcntl(reader->answers, F_SETPIPE_SZ, PIPE_BYTES);
 	return 0;
+}
+
+static int start(struct xf_guest_reader *reader, const struct xf_guest_layouts *domains, size_t nr)
+{
+	int requests[2] = {-1, -1}, answers[2] = {-1, -1};
+
+	if (pipe2(requests, O_CLOEXEC) != 0)
+		return -errno;
+	if (pipe2(answers, O_CLOEXEC) != 0) {
+		int code = -errno;
+
+		close_pipe(requests);
+		return code;
+	}
+	return fork_reader(reader, domains, nr, requests, answers);
+}
+
+int xf_guest_reader_start(struct xf_guest_reader *reader, const struct xf_guest_layouts *domains,
+                          size_t nr, struct xf_error *error)
+{
+	int code = start(reader, domains, nr);
+
+	return code ? xf_fail(error, code,
+	                      "functions of other domains' processes will be without names: the "
+	                      "process that would read what they have mapped can't be started: %s",
+	                      strerror(-code))
+	            : 0;
 }
 
 void xf_guest_reader_close_requests(struct xf_guest_reader *reader)

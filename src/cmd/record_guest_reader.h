@@ -6,6 +6,7 @@
 #ifndef XF_CMD_RECORD_GUEST_READER_H
 #define XF_CMD_RECORD_GUEST_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,17 +15,32 @@
 #include "symbol/btf.h"
 #include "xen/guest_process.h"
 
-/* A domain whose processes can be read. */
+/* A domain whose processes can be read, and its kernel's modules. */
 struct xf_guest_layouts {
 	uint16_t domid;
 	struct xf_task_layout task;
 	struct xf_memory_layout memory;
+	bool has_modules;
+	struct xf_module_layout modules;
 };
 
-/* One that is to be. Requests come whole: they are smaller than a pipe's atomic writes. */
+/* The modules of a domain's kernel, which lies @slide from where its image has it. */
+struct xf_guest_modules_wanted {
+	uint64_t root; /* page tables that the kernel's memory is in */
+	uint64_t slide;
+	uint32_t kernel; /* the number that they, upon the image, get in the recording */
+	uint32_t image;  /* and that of the image itself */
+	char name[160];
+};
+
+/* What is to be read. Requests come whole: they are smaller than a pipe's atomic writes. */
 struct xf_guest_reader_request {
-	struct xf_guest_process_wanted wanted;
 	uint16_t domid;
+	bool of_modules;
+	union {
+		struct xf_guest_process_wanted process;
+		struct xf_guest_modules_wanted modules;
+	};
 };
 
 /* Starts zeroed. */

@@ -14,7 +14,7 @@
 
 #define KEEP_MS            1000
 /* What the last processes have mapped is not worth waiting for longer. */
-#define READER_PATIENCE_MS 5000
+#define READER_PATIENCE_MS 10000
 /* The number that kernels of other domains have from on, among all of the recording. */
 #define GUEST_KERNELS      (XF_DOM0_KERNEL + 1u)
 
@@ -385,17 +385,37 @@ int xf_recorder_finish(struct xf_recorder *recorder, struct xf_error *error)
 	return xf_record_file_write_books(&recorder->file, recorder->session, error);
 }
 
-/* Has what ran last read. */
+/* Has what ran last read, and the modules of kernels, which have been proven. */
 static void finish_guest_processes(struct xf_recorder *recorder)
 {
 	int64_t end = xf_recorder_now_ms() + READER_PATIENCE_MS;
 
 	xf_record_guest_processes_ask_last(&recorder->guest_processes);
+	xf_record_guest_kernels_ask_modules(&recorder->kernels, &recorder->guest_processes,
+	                                    GUEST_KERNELS);
 	xf_guest_reader_close_requests(&recorder->guest_reader);
 	while (xf_record_guest_processes_poll(&recorder->guest_processes) &&
 	       xf_recorder_now_ms() < end)
 		usleep(10000);
 	xf_guest_reader_end(&recorder->guest_reader);
+}
+
+/* Whose the kernels are comes before the code of processes: by that, those of other domains are. */
+static int write_last(struct xf_recorder *recorder)
+{
+	struct xf_recording_writer *writer = recorder->file.writer;
+	int result = xf_record_guest_kernels_prove(&recorder->kernels);
+
+	if (!result) {
+		finish_guest_processes(recorder);
+		result = xf_record_guest_processes_write(&recorder->guest_processes, writer);
+	}
+	if (!result)
+		result = xf_record_guest_kernels_write(
+		        &recorder->kernels, &recorder->guest_processes, writer, GUEST_KERNELS);
+	return result ? result
+	              : xf_record_user_code(&recorder->file, &recorder->guest_roots,
+	                                    &recorder->unnamed);
 }
 
 int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error)
@@ -404,15 +424,7 @@ int xf_recorder_complete(struct xf_recorder *recorder, struct xf_error *error)
 
 	if (recorder->write_error)
 		return 0;
-	finish_guest_processes(recorder);
-	result = xf_record_guest_processes_write(&recorder->guest_processes, recorder->file.writer);
-	/* Whose the kernels are is proven before: by that, processes of other domains are. */
-	if (!result)
-		result = xf_record_guest_kernels_write(&recorder->kernels, recorder->file.writer,
-		                                       GUEST_KERNELS);
-	if (!result)
-		result = xf_record_user_code(&recorder->file, &recorder->guest_roots,
-		                             &recorder->unnamed);
+	result = write_last(recorder);
 	if (result)
 		return xf_record_file_failed(&recorder->file, result, error);
 	return xf_record_file_write_end(&recorder->file, error);

@@ -159,7 +159,8 @@ static void finish(struct xf_record_guest_kernels *kernels, struct written *writ
 
 	written->bytes = (struct bytes){0};
 	assert_int_equal(xf_recording_writer_new(sink, &writer, NULL), 0);
-	assert_int_equal(xf_record_guest_kernels_write(kernels, writer, 1), 0);
+	assert_int_equal(xf_record_guest_kernels_prove(kernels), 0);
+	assert_int_equal(xf_record_guest_kernels_write(kernels, NULL, writer, 1), 0);
 	xf_recording_writer_free(writer);
 	assert_int_equal(xf_recording_open(written->bytes.at, written->bytes.size,
 	                                   &written->recording, NULL),
