@@ -96,8 +96,9 @@ static void take_sample(void *context, const struct xf_sample *sample,
 	recorder->ahead += sample->tsc > now_tsc();
 	note_time(recorder, sample->tsc);
 	xf_record_guest_kernels_take(&recorder->kernels, sample, guest);
-	xf_record_guest_processes_saw(&recorder->guest_processes, sample, guest,
-	                              xf_recorder_now_ms());
+	if (guest->task)
+		xf_record_guest_processes_saw(&recorder->guest_processes, sample, guest,
+		                              xf_recorder_now_ms());
 	xf_record_schedule_saw(&recorder->schedule, sample);
 	if (!recorder->deaf && !recorder->write_error)
 		recorder->write_error = write_sample(recorder->file.writer, sample, guest);
