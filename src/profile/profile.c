@@ -82,6 +82,8 @@ bool xf_profile_wants(const struct xf_profile_options *options, uint16_t domid, 
 		return false;
 	if (!options->domain || strcmp(options->domain, name) == 0)
 		return true;
+	if (domid == XF_DOMID_CONTROL && strcmp(options->domain, "dom0") == 0)
+		return true; /* as everybody calls it */
 	snprintf(number, sizeof(number), "%u", domid);
 	return strcmp(options->domain, number) == 0;
 }

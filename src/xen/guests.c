@@ -21,6 +21,8 @@ int xf_guests_find(const char *text, size_t size, const struct xf_domain *domain
 	for (size_t i = 0; i < nr; i++)
 		if (is_named(&domains[i], text, size))
 			return domains[i].domid;
+	if (size == 4 && memcmp(text, "dom0", size) == 0)
+		return 0; /* as everybody calls it */
 	if (size == 0 || text[0] < '0' || text[0] > '9')
 		return -1;
 	domid = strtoul(text, &end, 10);

@@ -21,7 +21,8 @@
 int xf_guests_choose(const char *wanted, const struct xf_domain *domains, size_t nr,
                      struct xf_agent_config *config, struct xf_error *error);
 
-/* Return: the domid that @text, of @size characters, stands for; -1 where it stands for none. */
+/* Return: the domid that @text, of @size characters, stands for; -1 where it stands for none.
+ * "dom0" is the control domain, where no other is named so. */
 int xf_guests_find(const char *text, size_t size, const struct xf_domain *domains, size_t nr);
 
 /* Return: whether the stacks of @domid are read. */

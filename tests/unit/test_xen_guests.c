@@ -45,6 +45,21 @@ static void domains_are_found_by_name_and_by_number(void **state)
 	assert_int_equal(config.guest_domids[1], 0);
 }
 
+static void dom0_is_what_everybody_calls_it(void **state)
+{
+	static const struct xf_domain named[] = {{.domid = 0, .name = "Domain-0"},
+	                                         {.domid = 6, .name = "dom0"}};
+	struct xf_agent_config config;
+
+	(void)state;
+	assert_int_equal(choose("web,dom0", &config, NULL), 0);
+	assert_int_equal(config.nr_guests, 2);
+	assert_int_equal(config.guest_domids[1], 0);
+	assert_int_equal(xf_guests_find("dom0=x", 4, named, 1), 0);
+	assert_int_equal(xf_guests_find("dom0", 4, named, 2), 6);
+	assert_int_equal(xf_guests_find("dom00", 5, named, 1), -1);
+}
+
 static void a_name_comes_before_a_number(void **state)
 {
 	struct xf_agent_config config;
@@ -123,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(all_and_none_are_what_they_say),
 	        cmocka_unit_test(domains_are_found_by_name_and_by_number),
+	        cmocka_unit_test(dom0_is_what_everybody_calls_it),
 	        cmocka_unit_test(a_name_comes_before_a_number),
 	        cmocka_unit_test(tasks_are_told_of_as_many_domains_as_there_is_room_for),
 	        cmocka_unit_test(what_is_not_there_is_refused_with_what_is),
