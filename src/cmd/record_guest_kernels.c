@@ -20,6 +20,8 @@
  * either case all is begun anew. */
 #define FIRST_WORDS 32u
 #define MOST_WORDS  1024u
+/* It is looked so often for the kernel of a domain that was seen when it was still being made. */
+#define LOOKS       10u
 /* Of a kernel that is proven, fewer new words are looked at after so many turns. */
 #define NEW_WORDS   16u
 
@@ -150,18 +152,26 @@ int xf_record_guest_kernels_check(struct xf_record_guest_kernels *kernels,
 
 /* ---- Domains --------------------------------------------------------------------------------- */
 
-static bool is_same(const struct xf_domain *one, const struct xf_domain *other)
+static bool is_or_becomes(const char *before, const char *now)
 {
-	return one->domid == other->domid && strcmp(one->uuid, other->uuid) == 0 &&
-	       strcmp(one->started, other->started) == 0;
+	return !before[0] || strcmp(before, now) == 0;
 }
 
-static bool is_among(const struct xf_domain *domain, const struct xf_domain *domains, size_t nr)
+/* While the toolstack makes a domain, what there is to know of it comes by and by. */
+static bool is_same(const struct xf_domain *before, const struct xf_domain *now)
+{
+	return before->domid == now->domid && is_or_becomes(before->uuid, now->uuid) &&
+	       is_or_becomes(before->started, now->started);
+}
+
+/* Return: the domain as it is now, NULL where it is not there any more. */
+static const struct xf_domain *find_again(const struct xf_domain *domain,
+                                          const struct xf_domain *domains, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
 		if (is_same(domain, &domains[i]))
-			return true;
-	return false;
+			return &domains[i];
+	return NULL;
 }
 
 static bool is_tracked(const struct xf_record_guest_kernels *kernels,
@@ -173,26 +183,30 @@ static bool is_tracked(const struct xf_record_guest_kernels *kernels,
 	return false;
 }
 
-/* Return: the image that @domain is said to run; NULL where it is not known. Once the agent is
- * there nothing is read any more: that could take longer than its lease. */
-static struct xf_guest_kernel_image *choose_image(struct xf_record_guest_kernels *kernels,
-                                                  const struct xf_domain *domain, bool first)
+/* Finds the image that the domain is said to run, if it is said already. Once the agent is there
+ * nothing is read any more: that could take longer than its lease. */
+static void choose_image(struct xf_record_guest_kernels *kernels,
+                         struct xf_guest_kernel_domain *tracked, bool first)
 {
+	const struct xf_domain *domain = &tracked->domain;
 	const char *wanted = find_request(kernels, domain, first);
 	struct xf_guest_kernel_image *image = NULL;
 	char path[PATH_MAX];
 
 	if (!wanted && xf_libxl_kernel(NULL, domain->domid, domain->uuid, path, sizeof(path)))
 		wanted = path;
-	if (wanted)
-		image = find_image(kernels, wanted, first);
-	if (wanted && !image)
+	if (!wanted)
+		return;
+	tracked->chosen = true;
+	image = find_image(kernels, wanted, first);
+	if (!image)
 		tell(kernels, true, "frames of %s's kernel will be without names: %s", domain->name,
 		     first ? "there are too many images" : "it came after the recording began");
-	else if (image && image->why_not.code)
+	else if (image->why_not.code)
 		tell(kernels, true, "frames of %s's kernel will be without names: %s", domain->name,
 		     image->why_not.text);
-	return image && image->why_not.code ? NULL : image;
+	else
+		tracked->image = image;
 }
 
 static int track(struct xf_record_guest_kernels *kernels, const struct xf_domain *domain,
@@ -200,16 +214,34 @@ static int track(struct xf_record_guest_kernels *kernels, const struct xf_domain
 {
 	struct xf_guest_kernel_domain *grown =
 	        reallocarray(kernels->domains, kernels->nr_domains + 1, sizeof(*kernels->domains));
+	struct xf_guest_kernel_domain *tracked;
 
 	if (!grown)
 		return -ENOMEM;
 	kernels->domains = grown;
-	grown[kernels->nr_domains++] = (struct xf_guest_kernel_domain){
-	        .domain = *domain,
-	        .image = choose_image(kernels, domain, !kernels->looked),
-	        .from = after,
-	        .until = before};
+	tracked = &grown[kernels->nr_domains++];
+	*tracked = (struct xf_guest_kernel_domain){
+	        .domain = *domain, .from = after, .until = before, .looks = LOOKS};
+	choose_image(kernels, tracked, !kernels->looked);
 	return 0;
+}
+
+/* One that was there before. */
+static void look_again(struct xf_record_guest_kernels *kernels,
+                       struct xf_guest_kernel_domain *tracked, const struct xf_domain *domains,
+                       size_t nr, uint64_t before)
+{
+	const struct xf_domain *now = find_again(&tracked->domain, domains, nr);
+
+	tracked->gone = !now;
+	if (!now)
+		return;
+	tracked->domain = *now;
+	tracked->until = before;
+	if (!tracked->chosen && tracked->looks) {
+		tracked->looks--;
+		choose_image(kernels, tracked, false);
+	}
 }
 
 int xf_record_guest_kernels_look(struct xf_record_guest_kernels *kernels,
@@ -219,15 +251,9 @@ int xf_record_guest_kernels_look(struct xf_record_guest_kernels *kernels,
 {
 	int code = 0;
 
-	for (size_t i = 0; i < kernels->nr_domains; i++) {
-		struct xf_guest_kernel_domain *tracked = &kernels->domains[i];
-
-		if (tracked->gone)
-			continue;
-		tracked->gone = !is_among(&tracked->domain, domains, nr);
-		if (!tracked->gone)
-			tracked->until = before;
-	}
+	for (size_t i = 0; i < kernels->nr_domains; i++)
+		if (!kernels->domains[i].gone)
+			look_again(kernels, &kernels->domains[i], domains, nr, before);
 	for (size_t i = 0; !code && i < nr; i++)
 		if (domains[i].domid != 0 && xf_guests_are_read(config, domains[i].domid) &&
 		    !is_tracked(kernels, &domains[i]))

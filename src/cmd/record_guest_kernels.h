@@ -38,6 +38,8 @@ struct xf_guest_kernel_domain {
 	uint64_t from;  /* TSC value from which on it is known to be this domain */
 	uint64_t until; /* the last one at which it was */
 	bool gone;
+	bool chosen;        /* it has been said what it runs, whether that can be read or not */
+	unsigned int looks; /* for that, which are left */
 	struct xf_slide_evidence evidence;
 	/* Where somebody looks on: */
 	size_t enough;      /* so many words are to be there before they are looked at again */

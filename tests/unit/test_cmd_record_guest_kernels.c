@@ -320,6 +320,28 @@ static void tasks_are_told_of_domains_whose_image_has_their_layout(void **state)
 	close_written(&written);
 }
 
+/* Its name, and when it was started, stand in xenstore later than its number. */
+static void a_domain_that_is_being_made_gets_its_kernel(void **state)
+{
+	struct xf_record_guest_kernels *kernels = start();
+	struct xf_domain making = {.domid = 1};
+	struct written written;
+
+	(void)state;
+	look(kernels, &web_anew, 10); /* by it the image is known */
+	look(kernels, &making, 30);
+	strcpy(making.uuid, web.uuid);
+	look(kernels, &making, 40);
+	look(kernels, &web, 50);
+	sample(kernels, 1, 60, 1, 0x6e00000);
+	look(kernels, &web, 70);
+	assert_int_equal(kernels->nr_domains, 2);
+	finish(kernels, &written);
+	assert_true(slide_of(&written, 1, 60) == 0x6e00000);
+	assert_null(strstr(told, "began"));
+	close_written(&written);
+}
+
 static void a_rebooted_guest_has_a_slide_of_its_own(void **state)
 {
 	struct xf_record_guest_kernels *kernels = start();
@@ -575,6 +597,7 @@ int main(void)
 	        cmocka_unit_test(without_samples_there_is_no_proof),
 	        cmocka_unit_test(two_domains_with_one_kernel_have_each_its_slide),
 	        cmocka_unit_test(tasks_are_told_of_domains_whose_image_has_their_layout),
+	        cmocka_unit_test(a_domain_that_is_being_made_gets_its_kernel),
 	        cmocka_unit_test(a_rebooted_guest_has_a_slide_of_its_own),
 	        cmocka_unit_test(a_domid_that_is_used_again_does_not_inherit),
 	        cmocka_unit_test(a_domain_that_was_seen_once_has_no_names),
