@@ -57,6 +57,13 @@ $(T)/test_xen_session: tests/unit/test_xen_session.c $(session_objects)
 	$(say) LD $@
 	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(session_objects) $(PURE_LIBS) -lcmocka
 
+# Without the recorder that it is a part of.
+user_code_objects := $(T)/src/cmd/record_user_code.o $(test_objects)
+$(T)/test_cmd_record_user_code: tests/unit/test_cmd_record_user_code.c $(user_code_objects)
+	@mkdir -p $(@D)
+	$(say) LD $@
+	$(Q)$(CC) $(TEST_CFLAGS) $(LDFLAGS) -o $@ $< $(user_code_objects) $(PURE_LIBS) -lelf -lcmocka
+
 # The same for what is recognised of the machine.
 hardware_objects := $(T)/src/xen/hardware.o $(T)/src/base/error.o
 $(T)/test_xen_hardware: tests/unit/test_xen_hardware.c $(hardware_objects)

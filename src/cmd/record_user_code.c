@@ -51,7 +51,19 @@ static struct xf_user_file *open_file(const struct sources *sources, const struc
 	return xf_user_file_open(&wanted);
 }
 
-/* Several processes may have had the file mapped, of which some may be gone. */
+/* Return: whether looking for the file would be the same for @hit as for the one before it. */
+static bool is_same_try(const struct sources *sources, const struct xf_user_hit *hit)
+{
+	const struct xf_user_hit *before = hit - 1;
+
+	if (hit->domid == XF_DOMID_CONTROL || before->domid == XF_DOMID_CONTROL)
+		return hit->domid == before->domid && hit->mapped_in == before->mapped_in;
+	return xf_guest_roots_find(sources->roots, hit->domid) ==
+	       xf_guest_roots_find(sources->roots, before->domid);
+}
+
+/* Several processes may have had the file mapped, of which some may be gone; or several domains, of
+ * which dom0 has not everyone's files. */
 static struct xf_user_file *open_any(const struct sources *sources, const struct xf_user_hit *hits,
                                      size_t nr)
 {
@@ -59,7 +71,7 @@ static struct xf_user_file *open_any(const struct sources *sources, const struct
 	unsigned int tries = 0;
 
 	for (size_t i = 0; !file && i < nr && tries < TRIES_MAX; i++) {
-		if (i && hits[i].mapped_in == hits[i - 1].mapped_in)
+		if (i && is_same_try(sources, &hits[i]))
 			continue;
 		file = open_file(sources, &hits[i]);
 		tries++;
@@ -72,6 +84,7 @@ static int write_places(struct xf_recording_writer *writer, const struct xf_user
                         const struct xf_user_hit *hits, size_t nr)
 {
 	struct xf_user_place *places = calloc(nr, sizeof(*places));
+	size_t looked_up = 0;
 	int code;
 
 	if (!places)
@@ -79,13 +92,15 @@ static int write_places(struct xf_recording_writer *writer, const struct xf_user
 	for (size_t i = 0; i < nr; i++) {
 		struct xf_user_file_place found;
 
+		if (looked_up && places[looked_up - 1].offset == hits[i].offset)
+			continue;
 		xf_user_file_find(file, hits[i].offset, &found);
-		places[i] = (struct xf_user_place){.offset = hits[i].offset,
-		                                   .start = found.start,
-		                                   .row = found.row,
-		                                   .name = found.name};
+		places[looked_up++] = (struct xf_user_place){.offset = hits[i].offset,
+		                                             .start = found.start,
+		                                             .row = found.row,
+		                                             .name = found.name};
 	}
-	code = xf_recording_write_user_code(writer, hits->file, hits->pid, places, nr);
+	code = xf_recording_write_user_code(writer, hits->file, hits->pid, places, looked_up);
 	free(places);
 	return code;
 }

@@ -23,7 +23,9 @@ static int compare_hits(const void *left, const void *right)
 		return a->file < b->file ? -1 : 1;
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return a->domid < b->domid ? -1 : a->domid > b->domid;
 }
 
 static void tidy(struct hits *hits)
