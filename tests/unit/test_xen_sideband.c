@@ -119,6 +119,23 @@ static void a_file_is_told_once_by_its_build_id(void **state)
 	xf_gathered_free(&gathered);
 }
 
+/* Those of other domains' processes have the numbers behind them. */
+static void there_is_an_end_to_numbers_of_files(void **state)
+{
+	struct xf_gathered gathered = {0};
+	char path[32];
+
+	(void)state;
+	for (uint32_t i = 0; i < XF_GUEST_FILES; i++) {
+		snprintf(path, sizeof(path), "/lib/%u", i);
+		assert_int_equal(xf_gather_file(&gathered, path, "", NULL, 0), i);
+	}
+	assert_int_equal(xf_gather_file(&gathered, "/lib/more", "", NULL, 0), XF_NO_FILE);
+	assert_int_equal(xf_gathered_file(&gathered, "/lib/more", ""), XF_NO_FILE);
+	assert_int_equal(xf_gathered_file(&gathered, path, ""), XF_GUEST_FILES - 1);
+	xf_gathered_free(&gathered);
+}
+
 static void records_that_are_cut_off_are_left_out(void **state)
 {
 	static const uint32_t types[] = {PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_EXIT,
@@ -399,6 +416,7 @@ int main(void)
 	        cmocka_unit_test(the_first_that_goes_ran_since_before_anybody_looked),
 	        cmocka_unit_test(after_a_loss_it_is_not_known_who_runs),
 	        cmocka_unit_test(a_file_is_told_once_by_its_build_id),
+	        cmocka_unit_test(there_is_an_end_to_numbers_of_files),
 	        cmocka_unit_test(records_that_are_cut_off_are_left_out),
 	        cmocka_unit_test(every_process_of_this_test_is_told),
 	        cmocka_unit_test(names_alone_are_told_on_request),
