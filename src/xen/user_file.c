@@ -163,6 +163,37 @@ static int open_in_root(const char *root, const char *path)
 	return place;
 }
 
+/* Return: whether @place is where files are the kernel's own: to read some of them does something,
+ * and no program lies there. */
+static bool is_kernels(int place)
+{
+	static const char *const directories[] = {"/proc/", "/sys/", "/dev/"};
+	char link[64], path[PATH_BYTES];
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	size = readlink(link, path, sizeof(path) - 1);
+	if (size < 0)
+		return true;
+	path[size] = '\0';
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++)
+		if (strncmp(path, directories[i], strlen(directories[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Dom0's own file of the path that a guest has chosen. */
+static int open_same_path(const struct xf_user_file_wanted *wanted)
+{
+	int place = open_in_root("/", wanted->path);
+
+	if (place >= 0 && is_kernels(place)) {
+		close(place);
+		return -1;
+	}
+	return open_if_wanted(place, wanted);
+}
+
 /* Of another domain's process: out of that domain's files, or dom0's own, which may be the same. */
 static int open_guests(const struct xf_user_file_wanted *wanted)
 {
@@ -172,7 +203,7 @@ static int open_guests(const struct xf_user_file_wanted *wanted)
 		return -1;
 	if (wanted->root)
 		fd = open_if_wanted(open_in_root(wanted->root, wanted->path), wanted);
-	return fd < 0 ? open_path(wanted->path, wanted) : fd;
+	return fd < 0 ? open_same_path(wanted) : fd;
 }
 
 /* Who cuts the file off meanwhile ends us by a signal: this is not for the recorder's own process.

@@ -164,6 +164,29 @@ static void what_is_no_file_is_not_opened(void **state)
 	assert_false(is_found(&device));
 }
 
+/* What the kernel makes up, and what only leads to other files. */
+static void dom0s_own_files_are_programs_alone(void **state)
+{
+	static const char *const links[] = {"/proc/self/exe", "//proc/./self/exe"};
+	struct xf_user_file_wanted wanted = wanted_at(NULL, "/dev/shm/xenflame-test-prog");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		const struct xf_user_file_wanted link = wanted_at(NULL, links[i]);
+
+		assert_false(is_found(&link));
+	}
+	if (access("/dev/shm", W_OK) != 0)
+		skip();
+	copy_own(wanted.path);
+	assert_int_equal(symlink(wanted.path, in_root("/leads-there")), 0);
+	assert_false(is_found(&wanted));
+	wanted.path = in_root("/leads-there");
+	assert_false(is_found(&wanted));
+	unlink(wanted.path);
+	unlink("/dev/shm/xenflame-test-prog");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +196,7 @@ int main(void)
 	        cmocka_unit_test(links_lead_to_where_they_lead_in_the_guest),
 	        cmocka_unit_test(no_path_leads_up_or_begins_anywhere_else),
 	        cmocka_unit_test(what_is_no_file_is_not_opened),
+	        cmocka_unit_test(dom0s_own_files_are_programs_alone),
 	};
 
 	return cmocka_run_group_tests(tests, make, unmake);
