@@ -27,14 +27,15 @@ comes_from() { # NAME INNER OUTER...
 		      exit good * 100 < all * 95 }' "$lab_tmp/$name.folded"
 }
 
-# Stacks of dom0's with FRAME stand above a process that matches, where one is known.
+# Stacks of dom0's with FRAME stand above a process that matches, where one is known: but for one of a hundred: in
+# the midst of a switch clocks say whose it is, in the emulator not always rightly (docs/limits.md).
 belongs_to() { # NAME FRAME PROCESS
 	awk -v frame="$2" -v process="^($3)$" '
 		$0 !~ "^Domain-0;" || $0 !~ frame || /^Domain-0;\[unknown process\]/ { next }
 		{ n = $NF; all += n; split($0, part, ";"); if (part[2] ~ process) good += n; else if (!shown++) print }
 		END { if (!all) { print "no frame " frame; exit 1 }
 		      printf "%d of %d\n", good, all
-		      exit good != all }' "$lab_tmp/$1.folded"
+		      exit (all - good) * 100 > all }' "$lab_tmp/$1.folded"
 }
 
 # Not where Xen was leaving the vCPU already, and in the middle of dom0's own switches.
