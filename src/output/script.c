@@ -227,13 +227,15 @@ int xf_script_write(FILE *out, const struct xf_recording *recording,
 	               ? xf_processes_make(xf_recording_processes(recording),
 	                                   xf_recording_tsc_hz(recording), &script.processes)
 	               : -ENOMEM;
-	script.tasks = (struct xf_tasks){.recording = recording, .processes = script.processes};
+	if (!code)
+		code = xf_tasks_make(&script.tasks, recording, script.processes);
 	script.user_stacks = (struct xf_user_stacks){.processes = script.processes,
 	                                             .places = xf_recording_user_code(recording)};
 	while (!code && xf_recording_next(recording, &iterator, &record) && !ferror(out))
 		code = write_record(&script, &record);
 	xf_stacks_free(script.stacks);
 	xf_guest_stacks_free(script.guest_stacks);
+	xf_tasks_free(&script.tasks);
 	xf_processes_free(script.processes);
 	if (code)
 		return xf_fail(error, code, "no memory for the processes and stacks of guests");

@@ -516,6 +516,7 @@ static void free_builder(struct builder *builder)
 {
 	xf_guest_frames_free(builder->guest_frames);
 	xf_inlines_free(&builder->inlines);
+	xf_tasks_free(&builder->tasks);
 	xf_processes_free(builder->processes);
 	xf_xen_frames_free(builder->xen_frames);
 	xf_index_free(&builder->group_index);
@@ -530,9 +531,9 @@ static int start_builder(struct builder *builder)
 	builder->tree = xf_calltree_new();
 	if (!builder->profile || !builder->tree ||
 	    xf_processes_make(xf_recording_processes(recording), xf_recording_tsc_hz(recording),
-	                      &builder->processes))
+	                      &builder->processes) ||
+	    xf_tasks_make(&builder->tasks, recording, builder->processes))
 		return -ENOMEM;
-	builder->tasks = (struct xf_tasks){.recording = recording, .processes = builder->processes};
 	builder->inlines = (struct xf_inlines){.debug = builder->options->debug,
 	                                       .tree = builder->tree,
 	                                       .frames = builder->options->inlines};

@@ -12,11 +12,23 @@
 #include "profile/processes.h"
 #include "profile/recording.h"
 
-/* What is asked; both outlive it. */
+struct xf_tasks_on_stack;
+
+/* What is asked. Made with xf_tasks_make, freed with xf_tasks_free. */
 struct xf_tasks {
 	const struct xf_recording *recording;
 	const struct xf_processes *processes; /* of the same */
+	/* Which threads the kernels' stacks were seen to be of: by domain and stack, then by time.
+	 */
+	struct xf_tasks_on_stack *on_stacks;
+	size_t nr_on_stacks;
 };
+
+/* Makes what is asked of @recording and its @processes, which both outlive it. Return: 0 or
+ * -ENOMEM. */
+int xf_tasks_make(struct xf_tasks *tasks, const struct xf_recording *recording,
+                  const struct xf_processes *processes);
+void xf_tasks_free(struct xf_tasks *tasks);
 
 /* Return: whether it is recorded which processes the domain of @sample ran at its time: otherwise
  * none of its is to be called unknown. */

@@ -111,14 +111,15 @@ static int add_sample(struct hits *hits, const struct xf_tasks *tasks,
 int xf_user_hits_collect(const struct xf_recording *recording, const struct xf_processes *processes,
                          struct xf_user_hit **hits, size_t *nr)
 {
-	const struct xf_tasks tasks = {.recording = recording, .processes = processes};
 	struct xf_record_iterator iterator = {0};
 	struct xf_record record;
 	struct hits made = {0};
-	int code = 0;
+	struct xf_tasks tasks;
+	int code = xf_tasks_make(&tasks, recording, processes);
 
 	while (!code && xf_recording_next(recording, &iterator, &record))
 		code = add_sample(&made, &tasks, &record);
+	xf_tasks_free(&tasks);
 	if (code) {
 		free(made.hits);
 		return code;

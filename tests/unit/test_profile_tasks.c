@@ -107,7 +107,7 @@ static bool check(const struct wanted *wanted)
 	assert_int_equal(xf_recording_state(recording).damaged, 0);
 	assert_int_equal(
 	        xf_processes_make(xf_recording_processes(recording), 1000000000, &processes), 0);
-	tasks = (struct xf_tasks){.recording = recording, .processes = processes};
+	assert_int_equal(xf_tasks_make(&tasks, recording, processes), 0);
 	assert_true(xf_recording_next(recording, &iterator, &record));
 	assert_int_equal(xf_tasks_recorded(&tasks, &record.sample), wanted->recorded);
 	assert_int_equal(xf_tasks_running(&tasks, &record, XF_NOT_SWITCHING, &process),
@@ -116,6 +116,7 @@ static bool check(const struct wanted *wanted)
 		check_process(&process, &wanted->process);
 		mapped = xf_processes_mapping(processes, &process, CODE, &mapping);
 	}
+	xf_tasks_free(&tasks);
 	xf_processes_free(processes);
 	xf_recording_free(recording);
 	free(file.at);
@@ -260,9 +261,93 @@ static void the_timeline_tells_what_the_kernels_task_has_mapped(void **state)
 	assert_false(check(&wanted));
 }
 
+/* ---- In the midst of a switch ---------------------------------------------------------------- */
+
+/* A sample on the worker's stack: of whom the kernel says that it runs, and when. */
+struct on_stack {
+	uint64_t tsc;
+	uint32_t pid;
+	const char *comm;
+};
+
+static void write_on_stack(struct xf_recording_writer *writer, const struct on_stack *on)
+{
+	struct xf_guest_task task = worker;
+	struct wanted wanted = sample_of(GUEST, &task);
+
+	/* The one before has another stack. */
+	task.stack = on->pid == 7 ? STACK + 0x10000 : STACK;
+	task.pid = task.tgid = on->pid;
+	strcpy(task.comm, on->comm);
+	wanted.sample.tsc = on->tsc;
+	wanted.rsp = STACK + 0x3000;
+	write_sample(writer, &wanted);
+}
+
+/* Return: the pid of whose the sample at 1000 is, in the midst of a switch or not; 0: not known. */
+static uint32_t switched_to(const struct on_stack *before, const struct on_stack *after,
+                            enum xf_switching switching)
+{
+	static const struct on_stack midst = {1000, 7, "before"};
+	struct bytes file = {0};
+	const struct xf_recording_sink sink = {.write = take, .context = &file};
+	struct xf_record_iterator iterator = {0};
+	struct xf_process process = {0};
+	struct xf_recording_writer *writer;
+	struct xf_recording *recording;
+	struct xf_processes *processes;
+	struct xf_record record;
+	struct xf_tasks tasks;
+
+	assert_int_equal(xf_recording_writer_new(sink, &writer, NULL), 0);
+	write_kernels(writer);
+	write_on_stack(writer, before);
+	write_on_stack(writer, &midst);
+	write_on_stack(writer, after);
+	assert_int_equal(xf_recording_write_end(writer), 0);
+	xf_recording_writer_free(writer);
+	assert_int_equal(xf_recording_open(file.at, file.size, &recording, NULL), 0);
+	assert_int_equal(xf_processes_make(xf_recording_processes(recording), 1, &processes), 0);
+	assert_int_equal(xf_tasks_make(&tasks, recording, processes), 0);
+	do
+		assert_true(xf_recording_next(recording, &iterator, &record));
+	while (record.sample.tsc != 1000);
+	if (!xf_tasks_running(&tasks, &record, switching, &process))
+		process.pid = 0;
+	xf_tasks_free(&tasks);
+	xf_processes_free(processes);
+	xf_recording_free(recording);
+	free(file.at);
+	return process.pid;
+}
+
+static void in_a_switch_the_stack_says_whose_it_is(void **state)
+{
+	static const struct on_stack before = {900, 102, "worker"}, after = {1100, 102, "worker"};
+
+	(void)state;
+	assert_int_equal(switched_to(&before, &after, XF_SWITCH_UNTOLD), 102);
+	assert_int_equal(switched_to(&before, &after, XF_NOT_SWITCHING), 0);
+}
+
+static void but_only_between_samples_of_one_thread_alone(void **state)
+{
+	static const struct on_stack before = {900, 102, "worker"}, early = {990, 102, "worker"};
+	static const struct on_stack other = {1100, 103, "worker"}, renamed = {1100, 102, "other"};
+	static const struct on_stack late = {1010, 102, "worker"}, later = {1100, 102, "worker"};
+
+	(void)state;
+	assert_int_equal(switched_to(&before, &early, XF_SWITCH_UNTOLD), 0);
+	assert_int_equal(switched_to(&before, &other, XF_SWITCH_UNTOLD), 0);
+	assert_int_equal(switched_to(&before, &renamed, XF_SWITCH_UNTOLD), 0);
+	assert_int_equal(switched_to(&late, &later, XF_SWITCH_UNTOLD), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(in_a_switch_the_stack_says_whose_it_is),
+	        cmocka_unit_test(but_only_between_samples_of_one_thread_alone),
 	        cmocka_unit_test(a_guests_process_is_what_its_kernel_says),
 	        cmocka_unit_test(what_was_read_as_of_an_unknown_kernel_is_not_believed),
 	        cmocka_unit_test(of_a_domain_without_tasks_none_is_called_unknown),
