@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # In dom0: what an operator and other tools do to Xen, at random moments, until /tmp/disturb.stop is
 # there; then everything is put back. Usage: disturb.sh SEED; OTHER is /tmp/other.livepatch, guests are
-# pv (may be destroyed) and pvh. Prints one line a deed: SECONDS DEED STATUS.
+# pv (may be destroyed) and pvh. Prints one line a deed: SECONDS DEED STATUS, and what was said last where
+# it failed.
 set -u
 seed=$1
 other="other-patch"
 
 say() { # DEED STATUS
 	read -r now _ </proc/uptime
-	echo "$now $1 $2"
+	echo "$now $1 $2$([ "$2" = 0 ] || sed -n '$s/^/ /p' /tmp/disturb.last)"
 }
 
 quietly() {
@@ -27,7 +28,14 @@ loader() { # WORD...
 	done
 }
 
+# While the agent is above it, Xen lets nobody take it out: the next deed, or the end, tries again.
+taken_out() {
+	loader revert $other
+	loader unload $other
+}
+
 patched() { # HOW: it is put above whatever is there, or in place of all that is there
+	! xen-livepatch list | grep -q "$other" || taken_out
 	loader upload $other /tmp/other.livepatch || return
 	case $1 in
 	above) loader apply $other --nodeps ;;
@@ -35,8 +43,7 @@ patched() { # HOW: it is put above whatever is there, or in place of all that is
 	esac
 	status=$?
 	usleep "$pause"
-	loader revert $other
-	loader unload $other && return $status
+	taken_out && return $status
 }
 
 pcpu_off_and_on() { # PCPU
@@ -94,6 +101,7 @@ awk -v seed="$seed" 'BEGIN { srand(seed); while (1) print int(rand() * 10), int(
 		deed "$which" "$argument"
 		say "$(echo "$names" | cut -d ' ' -f $((which + 1)))" $?
 	done
+! xen-livepatch list | grep -q "$other" || taken_out
 quietly xl vcpu-set Domain-0 3
 quietly xl domid pv || quietly xl create /lab/guests/pv.cfg
 say end 0
