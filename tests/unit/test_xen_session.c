@@ -28,7 +28,8 @@ static const char *failing[2];   /* these calls fail */
 static const char *interrupting; /* during this call somebody presses Ctrl-C */
 static volatile sig_atomic_t interrupted;
 static enum xf_livepatch_state agent;
-static enum xf_control answer; /* of the agent, once it has been applied */
+static enum xf_livepatch_state left_over; /* of the agent, before a start */
+static enum xf_control answer;            /* of the agent, once it has been applied */
 static unsigned int nr_buffers;
 static uint32_t event_mask; /* as last set */
 static struct xf_tracebuffers_load load;
@@ -186,7 +187,7 @@ static int start(void)
 	error = (struct xf_error){0};
 	session = NULL;
 	interrupted = 0;
-	agent = XF_LIVEPATCH_ABSENT;
+	agent = left_over;
 	return xf_session_start(&host, 99, &sink, NULL, NULL, &interrupted, &session, &error);
 }
 
@@ -197,6 +198,7 @@ static int set_up(void **state)
 	xf_symbols_finish(host.symbols);
 	failing[0] = failing[1] = interrupting = NULL;
 	answer = XF_CONTROL_HELLO;
+	left_over = XF_LIVEPATCH_ABSENT;
 	load = (struct xf_tracebuffers_load){0};
 	nr_buffers = 2;
 	sink = (struct xf_session_sink){0};
@@ -295,6 +297,35 @@ static void what_stays_after_a_failed_start_is_told_with_the_reason(void **state
 	assert_int_equal(agent, XF_LIVEPATCH_APPLIED);
 }
 
+/* By its name, whichever version it is of. */
+static void an_agent_that_was_left_behind_goes_first(void **state)
+{
+	(void)state;
+	left_over = XF_LIVEPATCH_APPLIED;
+	assert_int_equal(start(), 0);
+	assert_string_equal(calls, "revert unload reset write open enable upload apply read");
+	xf_session_end(session, &error);
+	left_over = XF_LIVEPATCH_CHECKED;
+	assert_int_equal(start(), 0);
+	assert_string_equal(calls, "unload reset write open enable upload apply read");
+	xf_session_end(session, &error);
+}
+
+static void one_that_cannot_be_removed_ends_the_start_and_stays_as_it_is(void **state)
+{
+	(void)state;
+	left_over = XF_LIVEPATCH_APPLIED;
+	failing[0] = "revert";
+	assert_int_equal(start(), -EBUSY);
+	assert_string_equal(calls, "revert");
+	assert_int_equal(agent, XF_LIVEPATCH_APPLIED);
+	failing[0] = "unload";
+	assert_int_equal(start(), -EBUSY);
+	assert_string_equal(calls, "revert unload");
+	assert_int_equal(agent, XF_LIVEPATCH_CHECKED);
+	assert_null(session);
+}
+
 static void want_mask(uint32_t mask)
 {
 	assert_int_equal(event_mask & ~XF_LEASE_MASK, mask);
@@ -361,6 +392,8 @@ int main(void)
 	        TEST(an_interruption_at_any_step_undoes_all),
 	        TEST(a_refusal_is_told_with_its_reason),
 	        TEST(what_stays_after_a_failed_start_is_told_with_the_reason),
+	        TEST(an_agent_that_was_left_behind_goes_first),
+	        TEST(one_that_cannot_be_removed_ends_the_start_and_stays_as_it_is),
 	        TEST(xens_scheduler_is_asked_only_where_that_is_wanted),
 	        TEST(where_a_buffer_fills_the_scheduler_makes_way_for_samples),
 	        TEST(lost_records_and_pcpus_without_a_buffer_are_gaps),
