@@ -12,7 +12,7 @@ testable_host_sources := $(wildcard $(addprefix src/xen/,build_id.c discover.c g
 	guests.c image.c \
 	kcore.c kernel.c kernel_survey.c libxl_config.c payload.c \
 	perf_map.c perf_records.c procfs.c runstates.c sideband.c stream.c syms.c user_file.c vmlinuz.c) \
-	src/cmd/program.c src/cmd/record_guest_kernels.c src/cmd/record_guest_processes.c \
+	src/cmd/helper_output.c src/cmd/program.c src/cmd/record_guest_kernels.c src/cmd/record_guest_processes.c \
 	src/cmd/record_guest_roots.c src/cmd/record_kernel.c src/cmd/record_target.c)
 test_objects := $(pure_sources:%.c=$(T)/%.o) $(testable_host_sources:%.c=$(T)/%.o) \
 	$(T)/tests/read_file.o

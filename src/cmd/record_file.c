@@ -10,26 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cmd/helper_output.h"
 #include "cmd/record_kernel.h"
 #include "xen/payload.h"
-
-static int write_all(void *context, const void *bytes, size_t size)
-{
-	const struct xf_record_file *file = context;
-	const uint8_t *next = bytes;
-
-	while (size > 0) {
-		ssize_t written = write(file->target.fd, next, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		next += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
 
 int xf_record_file_failed(const struct xf_record_file *file, int code, struct xf_error *error)
 {
@@ -39,14 +22,13 @@ int xf_record_file_failed(const struct xf_record_file *file, int code, struct xf
 
 int xf_record_file_open(const char *path, struct xf_record_file *file, struct xf_error *error)
 {
-	struct xf_recording_sink sink = {.write = write_all, .context = file};
 	int result;
 
 	*file = (struct xf_record_file){0};
 	result = xf_record_target_open(path, &file->target, error);
 	if (result)
 		return result;
-	result = xf_recording_writer_new(sink, &file->writer, error);
+	result = xf_recording_writer_new(xf_sink_to(&file->target.fd), &file->writer, error);
 	return result ? xf_record_file_failed(file, result, error) : 0;
 }
 

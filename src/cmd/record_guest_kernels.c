@@ -20,10 +20,11 @@
  * either case all is begun anew. */
 #define FIRST_WORDS 32u
 #define MOST_WORDS  1024u
-/* It is looked so often for the kernel of a domain that was seen when it was still being made. */
-#define LOOKS       10u
 /* Of a kernel that is proven, fewer new words are looked at after so many turns. */
 #define NEW_WORDS   16u
+
+/* It is looked so often for the kernel of a domain that was seen when it was still being made. */
+#define LOOKS 10u
 
 static void tell(const struct xf_record_guest_kernels *kernels, bool important, const char *format,
                  ...) __attribute__((format(printf, 3, 4)));
@@ -115,20 +116,11 @@ static int check_request(struct xf_record_guest_kernels *kernels, const char *re
 {
 	const struct xf_guest_kernel_image *image;
 	size_t size = name_size(request);
-	int domid = xf_guests_find(request, size, domains, nr);
-	int shown = (int)(size < 64 ? size : 64);
+	int domid = xf_guests_find_other(OPTION, "kernel is read from", request, size, domains, nr,
+	                                 config, error);
 
 	if (domid < 0)
-		return xf_fail(error, -EINVAL, OPTION ": no domain is named or numbered '%.*s'",
-		               shown, request);
-	if (domid == 0)
-		return xf_fail(error, -EINVAL,
-		               OPTION ": dom0's kernel is read from itself; leave '%.*s' out",
-		               shown, request);
-	if (!xf_guests_are_read(config, (uint16_t)domid))
-		return xf_fail(error, -EINVAL,
-		               OPTION ": the stacks of '%.*s' are not read; add it to --guests",
-		               shown, request);
+		return domid;
 	image = find_image(kernels, request + size + 1, true);
 	if (!image)
 		return xf_fail(error, -EINVAL, OPTION " takes at most %u different images",
@@ -287,7 +279,6 @@ static int add_memory(const struct xf_record_guest_kernels *kernels,
                       struct xf_record_guest_processes *processes)
 {
 	const struct xf_kernel *kernel = &tracked->image->image.kernel;
-
 	const struct xf_guest_layouts layouts = {.domid = tracked->domain.domid,
 	                                         .task = kernel->task_layout,
 	                                         .memory = kernel->memory_layout,

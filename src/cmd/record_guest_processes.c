@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/helper_output.h"
 #include "profile/guest_maps.h"
 
 /* What is mapped changes most after a program has begun. */
@@ -16,9 +17,6 @@
 #define PROBES 16u
 
 #define MOST_WAITING ((size_t)64 << 20)
-
-/* Where a recording's first chunk begins. */
-#define FIRST_CHUNK 16u
 
 int xf_record_guest_processes_add(struct xf_record_guest_processes *processes,
                                   const struct xf_guest_layouts *layouts)
@@ -190,16 +188,6 @@ bool xf_record_guest_processes_poll(struct xf_record_guest_processes *processes)
 	return true;
 }
 
-/* Return: the size of the chunk at the beginning of @bytes, its head included; 0 where it is not
- * whole yet. */
-static size_t take_head(const uint8_t *bytes, size_t size, struct xf_chunk_head *head)
-{
-	if (size < sizeof(*head))
-		return 0;
-	memcpy(head, bytes, sizeof(*head));
-	return head->size <= size - sizeof(*head) ? sizeof(*head) + (size_t)head->size : 0;
-}
-
 static bool is_taken(const struct xf_chunk_head *head)
 {
 	return head->type == XF_CHUNK_PROCESSES || head->type == XF_CHUNK_GUEST_MAPS ||
@@ -223,7 +211,7 @@ int xf_record_guest_processes_write(struct xf_record_guest_processes *processes,
                                     struct xf_recording_writer *writer)
 {
 	struct xf_buffer *received = &processes->received;
-	size_t at = processes->begun ? 0 : FIRST_CHUNK, size = 1;
+	size_t at = processes->begun ? 0 : XF_FIRST_CHUNK, size = 1;
 	int code = 0;
 
 	if (received->used < at)
@@ -231,7 +219,7 @@ int xf_record_guest_processes_write(struct xf_record_guest_processes *processes,
 	while (!code && size) {
 		struct xf_chunk_head head;
 
-		size = take_head(received->bytes + at, received->used - at, &head);
+		size = xf_whole_chunk(received->bytes + at, received->used - at, &head);
 		if (size)
 			note_kernel(processes, &head, received->bytes + at + sizeof(head));
 		if (size && is_taken(&head))

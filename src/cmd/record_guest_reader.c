@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "cmd/helper_output.h"
 #include "profile/process_writer.h"
 #include "xen/foreign.h"
 #include "xen/guest_modules.h"
@@ -38,24 +39,6 @@ static const struct xf_guest_layouts *find_layouts(const struct reader *reader, 
 		if (reader->domains[i].domid == domid)
 			return &reader->domains[i];
 	return NULL;
-}
-
-static int write_all(void *context, const void *bytes, size_t size)
-{
-	const int *fd = context;
-	const uint8_t *next = bytes;
-
-	while (size > 0) {
-		ssize_t written = write(*fd, next, size);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0) {
-			next += written;
-			size -= (size_t)written;
-		}
-	}
-	return 0;
 }
 
 static bool is_same(const struct xf_guest_file *one, const struct xf_guest_file *other)
@@ -192,7 +175,6 @@ static int answer(struct reader *reader, const struct xf_guest_reader_request *r
 /* Requests come whole: they are smaller than a pipe's atomic writes. */
 static int serve(struct reader *reader)
 {
-	struct xf_recording_sink sink = {.write = write_all, .context = &reader->answers};
 	struct xf_guest_reader_request request;
 	int code = xf_foreign_open(&reader->foreign, NULL);
 
@@ -200,7 +182,7 @@ static int serve(struct reader *reader)
 	if (!reader->memory)
 		code = -ENOMEM;
 	if (!code)
-		code = xf_recording_writer_new(sink, &reader->writer, NULL);
+		code = xf_recording_writer_new(xf_sink_to(&reader->answers), &reader->writer, NULL);
 	while (!code && read(reader->requests, &request, sizeof(request)) == sizeof(request))
 		code = answer(reader, &request);
 	return code;

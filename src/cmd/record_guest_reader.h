@@ -47,8 +47,8 @@ struct xf_guest_reader_request {
 struct xf_guest_reader {
 	pid_t process; /* 0: there is none */
 	int requests;  /* to it; writing never waits */
-	/* From it: a recording with chunks XF_CHUNK_PROCESSES and XF_CHUNK_GUEST_MAPS, without an
-	   end; likewise. */
+	/* From it: a recording with chunks of processes, what they have mapped and kernels, without
+	   an end; likewise. */
 	int answers;
 };
 

@@ -30,21 +30,13 @@ static int check(struct xf_guest_root *root, const struct xf_domain *domains, si
 {
 	const char *name = root->request;
 	size_t size = strcspn(name, "=");
-	int shown = (int)(size < 64 ? size : 64), domid = xf_guests_find(name, size, domains, nr);
+	int domid = xf_guests_find_other(OPTION, "files are found by", name, size, domains, nr,
+	                                 config, error);
 	struct stat status;
 
 	root->directory = name + size + 1;
 	if (domid < 0)
-		return xf_fail(error, -EINVAL, OPTION ": no domain is named or numbered '%.*s'",
-		               shown, name);
-	if (domid == 0)
-		return xf_fail(error, -EINVAL,
-		               OPTION ": dom0's files are found by itself; leave '%.*s' out", shown,
-		               name);
-	if (!xf_guests_are_read(config, (uint16_t)domid))
-		return xf_fail(error, -EINVAL,
-		               OPTION ": the stacks of '%.*s' are not read; add it to --guests",
-		               shown, name);
+		return domid;
 	if (stat(root->directory, &status) != 0)
 		return xf_fail(error, -EINVAL, OPTION ": %s: %s", root->directory, strerror(errno));
 	if (!S_ISDIR(status.st_mode))

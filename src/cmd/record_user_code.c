@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cmd/helper_output.h"
 #include "cmd/recorder.h"
 #include "profile/process_writer.h"
 #include "profile/user_hits.h"
@@ -20,9 +21,6 @@
 #define PATIENCE_MS 20000
 
 #define TRIES_MAX 32u
-
-/* Where a recording's first chunk begins. */
-#define FIRST_CHUNK 16u
 
 /* ---- In a process of its own: files are as somebody else made them --------------------------- */
 
@@ -196,33 +194,17 @@ static int look_up_all(struct xf_recording_writer *writer, const struct xf_recor
 	return code;
 }
 
-static int write_all(void *context, const void *bytes, size_t size)
-{
-	const int *fd = context;
-
-	while (size > 0) {
-		ssize_t written = write(*fd, bytes, size);
-
-		if (written < 0)
-			return -errno;
-		bytes = (const char *)bytes + written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 /* Reads the recording of @size bytes in @file, and writes one of what it needs beside to @output.
  */
 static int work(int file, size_t size, const struct xf_guest_roots *roots, int output)
 {
-	struct xf_recording_sink sink = {.write = write_all, .context = &output};
 	void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
 	struct xf_recording_writer *writer;
 	struct xf_recording *recording;
 
 	xf_recorder_be_urgent(false);
 	if (bytes == MAP_FAILED || xf_recording_open(bytes, size, &recording, NULL) != 0 ||
-	    xf_recording_writer_new(sink, &writer, NULL) != 0)
+	    xf_recording_writer_new(xf_sink_to(&output), &writer, NULL) != 0)
 		return 1;
 	return look_up_all(writer, recording, roots) != 0;
 }
@@ -252,19 +234,15 @@ static const char *wait_for(pid_t helper)
 /* Adds the chunks that the helper has written whole. */
 static int add_chunks(struct xf_recording_writer *writer, const uint8_t *bytes, size_t size)
 {
-	size_t at = FIRST_CHUNK;
+	struct xf_chunk_head head;
+	size_t at = XF_FIRST_CHUNK, whole;
 	int code = 0;
 
-	while (!code && size > at && size - at >= sizeof(struct xf_chunk_head)) {
-		struct xf_chunk_head head;
-
-		memcpy(&head, bytes + at, sizeof(head));
-		at += sizeof(head);
-		if (head.type != XF_CHUNK_USER_CODE || head.size > size - at)
+	for (; !code && at < size; at += whole) {
+		whole = xf_whole_chunk(bytes + at, size - at, &head);
+		if (!whole || head.type != XF_CHUNK_USER_CODE)
 			break;
-		code = xf_recording_write_bytes(writer, XF_CHUNK_USER_CODE, bytes + at,
-		                                (size_t)head.size);
-		at += (size_t)head.size;
+		code = xf_recording_write_as_it_is(writer, &head, bytes + at + sizeof(head));
 	}
 	return code;
 }

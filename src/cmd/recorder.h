@@ -40,12 +40,12 @@ struct xf_recorder {
 	struct xf_record_schedule schedule;
 	struct xf_record_guest_kernels kernels;           /* of other domains than dom0 */
 	struct xf_record_guest_processes guest_processes; /* likewise */
+	struct xf_guest_roots guest_roots;                /* likewise; set by the caller */
 	struct xf_guest_reader guest_reader;
 	struct xf_error
-	        no_guest_reader; /* why there is none; code 0: none is needed, or it is there */
-	struct xf_guest_roots guest_roots; /* likewise; what is asked for, by the caller */
-	const char *unnamed; /* why functions of processes may be; NULL: they are not */
-	int write_error;     /* of the file; 0 or a negative errno value */
+	        no_guest_reader; /* why there is none; code 0: there is, or none is needed */
+	const char *unnamed;     /* why functions of processes may be; NULL: they are not */
+	int write_error;         /* of the file; 0 or a negative errno value */
 	uint64_t samples;
 	uint64_t idle;
 	uint64_t first_tsc; /* of what has come; 0: nothing yet */

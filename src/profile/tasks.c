@@ -217,8 +217,9 @@ int xf_tasks_make(struct xf_tasks *tasks, const struct xf_recording *recording,
 	int code = 0;
 
 	*tasks = (struct xf_tasks){.recording = recording, .processes = processes};
-	while (!code && xf_recording_info(recording, "tasks") &&
-	       xf_recording_next(recording, &iterator, &record))
+	if (!xf_recording_info(recording, "tasks"))
+		return 0;
+	while (!code && xf_recording_next(recording, &iterator, &record))
 		code = take_record(tasks, &index, &record);
 	xf_index_free(&index);
 	if (code) {

@@ -110,6 +110,13 @@ bool xf_guest_memory_read(struct xf_guest_memory *memory, uint64_t root, uint64_
 	return true;
 }
 
+bool xf_guest_memory_read_kernel(struct xf_guest_memory *memory, uint64_t root, uint64_t address,
+                                 void *to, size_t size)
+{
+	return address >= XF_GUEST_KERNEL_HALF &&
+	       xf_guest_memory_read(memory, root, address, to, size);
+}
+
 bool xf_guest_memory_is_same(struct xf_guest_memory *memory, uint64_t one, uint64_t other)
 {
 	uint64_t left = (one & FRAMES_MASK) >> PAGE_SHIFT;

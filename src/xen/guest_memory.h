@@ -13,6 +13,9 @@
 
 #define XF_GUEST_PAGE 4096u
 
+/* Where Linux on x86-64 has its own: Documentation/arch/x86/x86_64/mm.rst. */
+#define XF_GUEST_KERNEL_HALF 0xffff800000000000ull
+
 /* Copies a frame of the domain's: of a PV guest a machine's, of others one of the guest's own.
  * Return: whether it could be had. */
 typedef bool (*xf_guest_frame_t)(void *context, uint64_t frame, uint8_t page[XF_GUEST_PAGE]);
@@ -38,6 +41,10 @@ void xf_guest_memory_begin(struct xf_guest_memory *memory, xf_guest_frame_t copy
  * read. */
 bool xf_guest_memory_read(struct xf_guest_memory *memory, uint64_t root, uint64_t address, void *to,
                           size_t size);
+
+/* The same, of the kernel's half of the addresses alone. */
+bool xf_guest_memory_read_kernel(struct xf_guest_memory *memory, uint64_t root, uint64_t address,
+                                 void *to, size_t size);
 
 /* Return: true and, in *@frame, of which frame the page at @address is. */
 bool xf_guest_memory_find(struct xf_guest_memory *memory, uint64_t root, uint64_t address,

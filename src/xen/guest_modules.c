@@ -11,7 +11,6 @@
 /* Where Linux on x86-64 has its modules: Documentation/arch/x86/x86_64/mm.rst. */
 #define MODULES     0xffffffffc0000000ull
 #define MODULES_END 0xffffffffff000000ull
-#define KERNEL_HALF 0xffff800000000000ull
 
 #define MODULE_NAME_BYTES 56u /* MODULE_NAME_LEN of linux/moduleparam.h of Linux */
 #define SYMBOL_NAME_BYTES 128u
@@ -38,8 +37,7 @@ struct module {
 
 static bool read_at(struct reader *reader, uint64_t address, void *to, size_t size)
 {
-	return address >= KERNEL_HALF &&
-	       xf_guest_memory_read(reader->memory, reader->root, address, to, size);
+	return xf_guest_memory_read_kernel(reader->memory, reader->root, address, to, size);
 }
 
 /* Return: whether it is a module whose code lies where modules do, behind that of no other. */

@@ -9,8 +9,7 @@
 #include "base/buffer.h"
 
 /* Linux on x86-64: Documentation/arch/x86/x86_64/mm.rst. */
-#define KERNEL_HALF 0xffff800000000000ull
-#define USER_END    0x0000800000000000ull
+#define USER_END 0x0000800000000000ull
 
 #define VM_EXEC 4u /* linux/mm.h of Linux */
 
@@ -62,8 +61,8 @@ struct reader {
 
 static bool read_kernel(struct reader *reader, uint64_t address, void *to, size_t size)
 {
-	return address >= KERNEL_HALF &&
-	       xf_guest_memory_read(reader->memory, reader->wanted->kernel_root, address, to, size);
+	return xf_guest_memory_read_kernel(reader->memory, reader->wanted->kernel_root, address, to,
+	                                   size);
 }
 
 static bool read_word(struct reader *reader, uint64_t address, uint64_t *word)
@@ -73,7 +72,8 @@ static bool read_word(struct reader *reader, uint64_t address, uint64_t *word)
 
 static bool read_pointer(struct reader *reader, uint64_t address, uint64_t *pointer)
 {
-	return read_word(reader, address, pointer) && *pointer >= KERNEL_HALF && *pointer % 8 == 0;
+	return read_word(reader, address, pointer) && *pointer >= XF_GUEST_KERNEL_HALF &&
+	       *pointer % 8 == 0;
 }
 
 /* ---- Who it is ------------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static int read_mapping(struct reader *reader, uint64_t at, struct mapping *mapp
 	    mapping->end <= mapping->start || mapping->end > USER_END ||
 	    (mapping->start | mapping->end) % XF_GUEST_PAGE ||
 	    mapping->page_offset >= UINT64_MAX / XF_GUEST_PAGE ||
-	    (mapping->file && mapping->file < KERNEL_HALF))
+	    (mapping->file && mapping->file < XF_GUEST_KERNEL_HALF))
 		return -EAGAIN;
 	reader->last_end = mapping->end;
 	return 0;
@@ -268,7 +268,7 @@ static int take_tree(struct reader *reader, uint64_t root)
 		if (!next_slot(&nodes[depth - 1], &slot, &max))
 			depth--;
 		else if (nodes[depth - 1].is_leaf)
-			code = slot >= KERNEL_HALF ? take_mapping(reader, slot) : 0;
+			code = slot >= XF_GUEST_KERNEL_HALF ? take_mapping(reader, slot) : 0;
 		else if (depth == MOST_DEPTH)
 			code = -EAGAIN;
 		else

@@ -86,6 +86,25 @@ bool xf_guests_are_read(const struct xf_agent_config *config, uint16_t domid)
 	return false;
 }
 
+int xf_guests_find_other(const char *option, const char *own, const char *text, size_t size,
+                         const struct xf_domain *domains, size_t nr,
+                         const struct xf_agent_config *config, struct xf_error *error)
+{
+	int shown = (int)(size < 64 ? size : 64), domid = xf_guests_find(text, size, domains, nr);
+
+	if (domid < 0)
+		return xf_fail(error, -EINVAL, "%s: no domain is named or numbered '%.*s'", option,
+		               shown, text);
+	if (domid == 0)
+		return xf_fail(error, -EINVAL, "%s: dom0's %s itself; leave '%.*s' out", option,
+		               own, shown, text);
+	if (!xf_guests_are_read(config, (uint16_t)domid))
+		return xf_fail(error, -EINVAL,
+		               "%s: the stacks of '%.*s' are not read; add it to --guests", option,
+		               shown, text);
+	return domid;
+}
+
 bool xf_guests_add_task(struct xf_agent_config *config, uint16_t domid,
                         const struct xf_task_layout *layout)
 {

@@ -25,6 +25,15 @@ int xf_guests_choose(const char *wanted, const struct xf_domain *domains, size_t
  * "dom0" is the control domain, where no other is named so. */
 int xf_guests_find(const char *text, size_t size, const struct xf_domain *domains, size_t nr);
 
+/*
+ * Finds, for the option @option, the other domain than dom0 that @text, of @size characters, stands
+ * for, whose stacks are read as @config has it. @own: what of dom0's needs no such option, as
+ * "kernel is read from". Return: its domid; -EINVAL and @error where there is none.
+ */
+int xf_guests_find_other(const char *option, const char *own, const char *text, size_t size,
+                         const struct xf_domain *domains, size_t nr,
+                         const struct xf_agent_config *config, struct xf_error *error);
+
 /* Return: whether the stacks of @domid are read. */
 bool xf_guests_are_read(const struct xf_agent_config *config, uint16_t domid);
 

@@ -12,12 +12,11 @@
 
 #include <cmocka.h>
 
-#include "output/folded.h"
 #include "profile/guest_maps.h"
 #include "profile/process_writer.h"
-#include "profile/profile.h"
 #include "profile/tasks.h"
 #include "profile/user_hits.h"
+#include "unit/expect_folded.h"
 #include "unit/taken_bytes.h"
 
 #define GUEST    7u
@@ -285,22 +284,12 @@ static struct xf_recording *make_recording(struct bytes *file, const struct mome
 	return recording;
 }
 
-static void expect_folded(const struct moments *moments, const char *expected)
+static void expect_recording(const struct moments *moments, const char *expected)
 {
-	const struct xf_profile_options options = XF_PROFILE_DEFAULTS;
-	struct xf_profile *profile;
 	struct bytes file = {0};
 	struct xf_recording *recording = make_recording(&file, moments);
-	char *text;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(xf_profile_build(recording, &options, &profile, NULL), 0);
-	assert_int_equal(xf_folded_write(out, profile), 0);
-	fclose(out);
-	assert_string_equal(text, expected);
-	free(text);
-	xf_profile_free(profile);
+	expect_folded(recording, expected);
 	xf_recording_free(recording);
 	free(file.at);
 }
@@ -310,7 +299,7 @@ static void a_process_of_another_domains_has_its_functions(void **state)
 	const struct moments moments = {.look = SAMPLE + 50, .kernel = 10};
 
 	(void)state;
-	expect_folded(&moments, "web;server;_start;main 1\n");
+	expect_recording(&moments, "web;server;_start;main 1\n");
 }
 
 /* Of the same number, pid and root: of another time of the domain's. */
@@ -320,8 +309,8 @@ static void a_look_at_another_domain_of_that_number_says_nothing(void **state)
 	const struct moments early = {.look = 9, .kernel = 10};
 
 	(void)state;
-	expect_folded(&late, "web;server;[user] 1\n");
-	expect_folded(&early, "web;server;[user] 1\n");
+	expect_recording(&late, "web;server;[user] 1\n");
+	expect_recording(&early, "web;server;[user] 1\n");
 }
 
 static void its_files_are_looked_up_and_nothing_else(void **state)

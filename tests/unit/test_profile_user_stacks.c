@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "output/folded.h"
 #include "output/script.h"
 #include "profile/process_writer.h"
 #include "profile/profile.h"
 #include "profile/user_hits.h"
+#include "unit/expect_folded.h"
 #include "unit/process_records.h"
 
 #define PROGRAM 0x555555554000ull /* mapped from offset 0x1000 on */
@@ -144,22 +144,12 @@ static struct xf_recording *open_recording(struct bytes *file,
 }
 
 /* The recording that @write makes is @expected when it is folded. */
-static void expect_folded(void (*write)(struct xf_recording_writer *writer), const char *expected)
+static void expect_written(void (*write)(struct xf_recording_writer *writer), const char *expected)
 {
-	const struct xf_profile_options options = XF_PROFILE_DEFAULTS;
 	struct bytes file = {0};
 	struct xf_recording *recording = open_recording(&file, write);
-	struct xf_profile *profile;
-	char *text;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(xf_profile_build(recording, &options, &profile, NULL), 0);
-	assert_int_equal(xf_folded_write(out, profile), 0);
-	fclose(out);
-	assert_string_equal(text, expected);
-	free(text);
-	xf_profile_free(profile);
+	expect_folded(recording, expected);
 	xf_recording_free(recording);
 	free(file.at);
 }
@@ -172,7 +162,7 @@ static void write_whole(struct xf_recording_writer *writer)
 static void a_stack_is_followed_from_file_to_file_to_its_start(void **state)
 {
 	(void)state;
-	expect_folded(write_whole, "Domain-0;prog;_start;main;work;wait_for_it 1\n");
+	expect_written(write_whole, "Domain-0;prog;_start;main;work;wait_for_it 1\n");
 }
 
 static void write_deep(struct xf_recording_writer *writer)
@@ -189,10 +179,10 @@ static void write_deep(struct xf_recording_writer *writer)
 static void what_is_missing_of_a_stack_is_told_and_no_word_is_taken_for_code(void **state)
 {
 	(void)state;
-	expect_folded(write_deep,
-	              "Domain-0;prog;[user incomplete: not-text];main;work;wait_for_it 1\n"
-	              "Domain-0;prog;[user incomplete: return-address-not-captured];main;work;"
-	              "wait_for_it 1\n");
+	expect_written(write_deep,
+	               "Domain-0;prog;[user incomplete: not-text];main;work;wait_for_it 1\n"
+	               "Domain-0;prog;[user incomplete: return-address-not-captured];main;work;"
+	               "wait_for_it 1\n");
 }
 
 static void write_unnamed(struct xf_recording_writer *writer)
@@ -208,7 +198,7 @@ static void write_unnamed(struct xf_recording_writer *writer)
 static void code_without_a_name_is_told_by_its_file(void **state)
 {
 	(void)state;
-	expect_folded(
+	expect_written(
 	        write_unnamed,
 	        "Domain-0;prog;[user incomplete: no-row];[anonymous memory]+0x7e0000000009 1\n"
 	        "Domain-0;prog;[user incomplete: no-row];[libwait.so]+0x777 1\n"
